@@ -97,7 +97,7 @@ export interface RedfishProfile {
   };
   /** How the identify LED is shown: `LocationIndicatorActive` or IndicatorLED of the system, or IndicatorLED of the chassis. */
   readonly indicator: "location" | "led" | "chassis" | "none";
-  /** Whether the system has it, not only the BIOS. */
+  /** Whether the restore policy is on the system, and not only in the BIOS. */
   readonly restorePolicy: boolean;
   /** Where the progress of a boot is shown. */
   readonly progress: "boot-progress" | "post-state" | "none";

@@ -12,7 +12,7 @@ import { findProgram } from "./programs.ts";
 
 interface Sim {
   readonly port: number;
-  /** The emulated serial port, as a machine has it. */
+  /** The machine's end of the emulated serial port. */
   readonly serial: Socket;
   /** What the chassis script was told, one line a call. */
   calls(): Promise<string>;
@@ -25,7 +25,7 @@ export async function startIpmiSim({ chassis = CHASSIS, password = "password" } 
   return sim;
 }
 
-/** The same outside of tests: the caller closes it. */
+/** Starts the simulator outside a test: the caller closes it. */
 export async function runIpmiSim({
   chassis = CHASSIS,
   password = "password",

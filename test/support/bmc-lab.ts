@@ -37,7 +37,7 @@ export async function redfishLab(
     machine,
     bmc,
     client,
-    /** Of level info. */
+    /** Log messages of level info. */
     logged,
     async [Symbol.asyncDispose]() {
       await client.close();

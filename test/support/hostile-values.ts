@@ -131,7 +131,7 @@ function deep(): unknown {
   return JSON.parse(`${'{"a":'.repeat(DEEP)}1${"}".repeat(DEEP)}`);
 }
 
-/** The same of a protobuf message, for its text and repeated text fields. `sample` is a whole message. */
+/** Hostile values for the text fields and repeated text fields of a protobuf message. `sample` is a whole message. */
 export function hostileMessages(
   descriptor: DescMessage,
   characters: number,

@@ -27,7 +27,7 @@ import { ActionResponseSchema } from "../../worker/sources/tink/gen/workflow_pb.
 import { actionOf } from "../../worker/sources/tink/tink-messages.ts";
 import { type HostileValue, hostileMessages, hostileValues } from "../support/hostile-values.ts";
 
-/** As long as this, other tenants' actions wait and probes fail: docs/explanation/security.md. In processor time, which a busy machine does not lengthen. */
+/** The longest stall: other tenants' actions wait and probes fail meanwhile (docs/explanation/security.md). In CPU time, which does not depend on the machine's load. */
 const LONGEST_STALL_MS = 500;
 const LARGEST_HEAP_BYTES = 256 * 1024 * 1024;
 

@@ -4,7 +4,7 @@ import { nameInFieldSelector } from "../api/selectors.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection";
 
-/** What a path and a method ask for, as the API server's RequestInfo has it. */
+/** The meaning of a path and a method, like the API server's RequestInfo. */
 export interface ResourceRequest extends AccessRequest {
   readonly verb: Verb;
   readonly version: string;

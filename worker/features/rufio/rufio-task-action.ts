@@ -6,7 +6,7 @@ import { excessOf } from "../../../shared/input-limits.ts";
 import type { Action } from "../../core/action/action.ts";
 import { RUFIO_AGENT_ID } from "../../core/action/source-agent-ids.ts";
 
-/** As in Rufio (`doReconcile` of its Task controller). */
+/** Rufio's timeout (`doReconcile` of its Task controller). */
 const TIMEOUT_MS = 600_000;
 /**
  * Rufio polls the power state until its timeout. The action must end before that, so that it can report what it waited

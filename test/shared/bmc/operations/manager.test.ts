@@ -10,7 +10,7 @@ const lost = new BmcError("timeout", "no answer", { uncertain: true });
 /** What a BMC does when it is looked at: an answer, or a failure. */
 type Look = "answers" | BmcError;
 
-/** A BMC that does this in turn, the last of it for ever; its clock stands but for the waits. */
+/** A BMC that does these in turn, and repeats the last one. Its clock only advances in waits. */
 function bmcThat(looks: readonly [Look, ...Look[]], reset: BmcError | "accepts" = "accepts") {
   const left = [...looks];
   let nowMs = 0;
