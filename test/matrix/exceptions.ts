@@ -41,12 +41,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason: "the BMC says that the shutdown has failed, so that it is forced",
   },
   {
-    ways: ["ipmi"],
-    faults: /^code-d4-after$/,
-    kinds: ["repeated"],
-    reason: "the BMC says that the session's level does not allow what it has done, and another level does",
-  },
-  {
     actions: ["update-firmware", "update-firmware:any-version"],
     faults: /^(object|error-object)$/,
     kinds: ["wrong-report"],
@@ -98,12 +92,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     faults: /^code-c0-after$/,
     kinds: ["repeated"],
     reason: "node busy means that the command was not processed (IPMI 2.0 table 5-2)",
-  },
-  {
-    ways: ["ipmi"],
-    faults: /^code-cc-after$/,
-    kinds: ["lost-password"],
-    reason: "the BMC refuses the password itself, and has it",
   },
   {
     actions: ["bmc-reset"],
