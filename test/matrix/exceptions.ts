@@ -35,18 +35,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason: "it moves while the list is read, which then has it twice or not at all",
   },
   {
-    actions: ["power-off", "power-off:short", "power-off:soft"],
-    faults: /^task-fails-after$/,
-    kinds: ["other"],
-    reason: "the BMC says that the shutdown has failed, so that it is forced",
-  },
-  {
-    actions: ["update-firmware", "update-firmware:any-version"],
-    faults: /^(object|error-object)$/,
-    kinds: ["wrong-report"],
-    reason: "an entry of which nothing was read has its ID for a name",
-  },
-  {
     ways: ["moved"],
     kinds: ["other"],
     failed: true,
@@ -54,7 +42,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     actions: ["power-reset", "send-nmi"],
-    faults: /^(empty|object|error-object|unsaid)-?(before)?$/,
+    faults: /^((empty|object)-before|unsaid)$/,
     kinds: ["false-success", "wrong-changed"],
     reason: "it is confirmed and not done, and nothing that can be read tells",
   },
