@@ -15,7 +15,9 @@ export const MOVES: Readonly<Record<string, Move>> = {
   "moved-drives": { collection: "Drives", places: ["0", "2"] },
   "moved-volumes": { collection: "Volumes", places: ["1", "2"] },
   "moved-accounts": { collection: "Accounts", places: ["2", "3"] },
+  "moved-media": { collection: "VirtualMedia", places: ["CD1", "Floppy1"] },
   "moved-keys": { collection: "Signatures", places: ["1", "2"] },
+  "moved-firmware": { collection: "FirmwareInventory", places: ["BMC", "BIOS"] },
 };
 
 /** Moves whose members are asked for one by one before the n-th request. */

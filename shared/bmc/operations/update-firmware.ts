@@ -4,11 +4,12 @@ import { defined } from "../../defined.ts";
 import { formatSeconds } from "../../duration.ts";
 import { nearestName } from "../../nearest-name.ts";
 import type { Access, Plan } from "./access.ts";
-import { compareFirmware, type FirmwareChange } from "./firmware-change.ts";
+import { compareFirmware, type FirmwareChange, sameProgram } from "./firmware-change.ts";
 import {
   type FirmwareDrivers,
   type FirmwareItem,
   type FirmwareRequest,
+  type FirmwareSend,
   unreadFirmwareOf,
 } from "./firmware-driver.ts";
 import { compareVersions } from "./firmware-version.ts";
@@ -62,9 +63,10 @@ export async function planUpdate(
 async function prepare({ read }: FirmwareAccess, request: FirmwareRequest, signal: AbortSignal) {
   const all = await read(({ firmware }) => firmware.list(signal));
   const before = chosen(all, request.targets).filter(isRead);
-  if (isThere(before, request)) return { all, before, steps: [] };
+  const send: FirmwareSend = { ...request, targets: request.targets.length === 0 ? [] : before };
+  if (isThere(before, request)) return { all, before, send, steps: [] };
   checkUpdate(before, request);
-  return { all, before, steps: [await read(({ firmware }) => firmware.plan(request, signal))] };
+  return { all, before, send, steps: [await read(({ firmware }) => firmware.plan(send, signal))] };
 }
 
 export async function updateFirmware(
@@ -72,7 +74,7 @@ export async function updateFirmware(
   { request, limits, onStage }: Update,
   signal: AbortSignal,
 ): Promise<FirmwareReport> {
-  const { all, before, steps } = await prepare(access, request, signal);
+  const { all, before, send, steps } = await prepare(access, request, signal);
   if (steps.length === 0) {
     return {
       before,
@@ -90,7 +92,7 @@ export async function updateFirmware(
   const lost = await uncertainty(async () => {
     started = await start(({ firmware }) =>
       once(async () => {
-        isKept = await firmware.send(request, limits.updateMs, signal);
+        isKept = await firmware.send(send, limits.updateMs, signal);
       }),
     );
   });
@@ -197,11 +199,12 @@ interface Sight {
 function sightOf({ all, before, request }: Goal, items: readonly FirmwareItem[]): Sight {
   const change = compareFirmware(all, items);
   if (request.targets.length === 0) return { after: items.filter(isRead), change };
-  const after = before.flatMap(({ id }) => {
+  const after = before.flatMap((item) => {
+    const { id } = item;
     const successor = change.gone.has(id)
       ? change.changed.find(({ from, to }) => (from === undefined || from.id === id) && to.id !== id)
       : undefined;
-    return successor?.to ?? items.find((item) => item.id === id) ?? [];
+    return successor?.to ?? sameProgram(item, all, items) ?? [];
   });
   return { after, change };
 }

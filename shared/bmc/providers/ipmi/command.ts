@@ -25,6 +25,8 @@ export interface Command {
    * so its packet is never repeated.
    */
   readonly effect: "read" | "set" | "once";
+  /** True for what does something each time it is carried out: a refusal is no reason to send it again. */
+  readonly acts?: boolean;
   /** True for what only makes way for another command: taken alone, it changes nothing. */
   readonly prepares?: boolean;
   /** True for the reading of one sensor of many, whose unspecified error says that the part is absent. */

@@ -170,6 +170,49 @@ test("a Secure Boot key whose ID another has got is deleted at its new one", asy
   expect(left.map(({ fingerprint }) => fingerprint)).toEqual(["b".repeat(64)]);
 });
 
+describe("a firmware target whose ID another program has got", () => {
+  const firmware = "/redfish/v1/UpdateService/FirmwareInventory";
+  const target = { id: "BMC", name: "BMC firmware" };
+  const update = (targets: readonly (typeof target)[], afterRequests: number) =>
+    withSession(bmc, {}, async ({ firmware: driver }: Session) => {
+      bmc.exchange(`${firmware}/BMC`, `${firmware}/BIOS`, afterRequests);
+      await driver?.send({ image: { uri: "http://192.0.2.1/bmc-9.9.9.bin" }, targets }, 1_000, signal);
+    });
+  const versions = () =>
+    Object.fromEntries([...bmc.update.firmware].map(([id, { version }]) => [id, version]));
+
+  test.each([0, 2, 4])("is updated where it is now, %i requests after the search began", async (requests) => {
+    bmc = await startRedfishBmc({ tls: "http" });
+
+    await update([target], requests);
+
+    await expect.poll(versions).toMatchObject({ BMC: "9.9.9", BIOS: "2.19.1" });
+  });
+
+  test("is not updated if no program has its name, class verify", async () => {
+    bmc = await startRedfishBmc({ tls: "http" });
+
+    const error = await errorOf(update([{ id: "BMC", name: "BMC firmware of before" }], 0));
+
+    expect(error).toMatchObject({ class: "verify", uncertain: false });
+    expect(bmc.update.accepted).toBe(0);
+  });
+});
+
+test("an image goes into no other drive that has got the name and the place of the one that was read", async () => {
+  bmc = await startRedfishBmc({ tls: "http" });
+  const image = { url: "http://192.0.2.9/rescue.iso" };
+
+  await withSession(bmc, {}, async ({ media }) => {
+    await media?.read(signal);
+    const [cd, floppy] = ["CD1", "Floppy1"].map((id) => `${bmc.media.path}/${id}`);
+    bmc.exchange(String(cd), String(floppy));
+    await media?.insert(image, signal);
+  });
+
+  expect(bmc.media.slots.filter(({ inserted }) => inserted).map(({ id }) => id)).toEqual(["CD1"]);
+});
+
 describe("accounts whose slots are used anew", () => {
   const start = async () => {
     bmc = await startRedfishBmc({ tls: "http" });
