@@ -75,6 +75,8 @@ export class BmcLink {
   #acceptances = 0;
   readonly #closed = new AbortController();
   readonly #sessions = new Map<SessionProvider, Session>();
+  /** Sessions that no call uses any more, open until the client is closed. */
+  readonly #aside: Session[] = [];
   /** Openings and closings under way, which may be logging in or out. */
   readonly #looseEnds = new Set<Promise<unknown>>();
   /** Providers whose hint led nowhere in this client's life. */
@@ -111,7 +113,7 @@ export class BmcLink {
   }
 
   get roundTrips(): number {
-    return [...this.#sessions.values()].reduce(
+    return [...this.#sessions.values(), ...this.#aside].reduce(
       (sum, session) => sum + session.roundTrips(),
       this.#roundTripsBefore,
     );
@@ -165,6 +167,7 @@ export class BmcLink {
     // A process that exits now would leave a session on the BMC that an opening has just logged in.
     await Promise.all(this.#looseEnds);
     await Promise.all([...this.#sessions.keys()].map((name) => this.#drop(name)));
+    await Promise.all(this.#aside.splice(0).map((session) => this.#end(session)));
   }
 
   #access(driver: DriverName, candidates: readonly SessionProvider[], signal: AbortSignal): Access<Drivers> {
@@ -278,6 +281,14 @@ export class BmcLink {
         return this.#recheckingLogin(limit, async () =>
           this.#call(await this.#session(names, limit, ONE_ATTEMPT), having(driver, call)),
         );
+      },
+      setAside: () => {
+        const open = this.#provider && this.#sessions.get(this.#provider);
+        if (!open) return undefined;
+        this.#sessions.delete(open.provider);
+        this.#hint = composeHint(this.#hint, open);
+        this.#aside.push(open);
+        return open.isForgotten;
       },
       logInWith: async (password) => {
         this.#password = password;
@@ -517,6 +528,10 @@ export class BmcLink {
     this.#sessions.delete(name);
     this.#hint = composeHint(this.#hint, session);
     if (name === this.#provider) this.#note = session.note?.();
+    await this.#end(session);
+  }
+
+  async #end(session: Session): Promise<void> {
     await session.close();
     // Read after closing: logging out may take a round trip.
     this.#roundTripsBefore += session.roundTrips();
