@@ -38,6 +38,8 @@ export interface LinkOptions {
   readonly provider?: Provider | undefined;
   /** False takes silence for an answer; a BMC that says that it is busy is asked again all the same. */
   readonly retriesSilence: boolean;
+  /** For how long, from the beginning, writes are sent again that a busy BMC refuses; as `WRITE_RETRY` has it when absent. */
+  readonly busyMs?: number | undefined;
   readonly tracer: Tracer;
   readonly tap: WireTap | undefined;
   readonly nameOption: NameOption | undefined;
@@ -64,6 +66,7 @@ interface Progress {
 export class BmcLink {
   readonly #connection: Connection;
   readonly #options: LinkOptions;
+  readonly #patientUntilMs: number | undefined;
   /** In place of the connection's, once that has been changed on the BMC. */
   #password: Secret | undefined;
   /** The same of its address. */
@@ -93,6 +96,8 @@ export class BmcLink {
   constructor(connection: Connection, options: LinkOptions) {
     this.#connection = connection;
     this.#options = options;
+    const { busyMs, clock } = options;
+    this.#patientUntilMs = busyMs === undefined ? undefined : clock.monotonicMs() + busyMs;
     this.#hint = connection.hint;
   }
 
@@ -207,7 +212,7 @@ export class BmcLink {
       return this.#retrying(rule, signal, async () => this.#callOnceMore(session, call), instead);
     };
     const write: Access<Drivers>["write"] = async (call, { limitMs, isDone } = {}) => {
-      const rule = limitMs === undefined ? WRITE_RETRY : { ...WRITE_RETRY, busyMs: limitMs };
+      const rule = { ...WRITE_RETRY, ...defined({ busyMs: limitMs ?? this.#patienceMs() }) };
       await send(rule, this.#noting(having(driver, call)), isDone);
       if (this.#provider) progress.changedBy ??= this.#provider;
     };
@@ -313,6 +318,12 @@ export class BmcLink {
 
   async #dropAll(): Promise<void> {
     await Promise.all([...this.#sessions.keys()].map((name) => this.#untilDone(this.#drop(name))));
+  }
+
+  /** How long a write is still sent again. */
+  #patienceMs(): number | undefined {
+    const until = this.#patientUntilMs;
+    return until === undefined ? undefined : Math.max(0, until - this.#options.clock.monotonicMs());
   }
 
   /** A broken session is closed and its hint dropped: the BMC may have restarted or moved. */

@@ -50,7 +50,7 @@ export interface SessionBase {
 
 /** How a write is repeated that a busy BMC has refused. */
 export interface Patience {
-  /** For how long, milliseconds; two minutes when absent. */
+  /** For how long, milliseconds; as long as the client is patient when absent. */
   readonly limitMs?: number;
   /** Looks before each repetition: true if the state is as asked, so that nothing is sent again. */
   readonly isDone?: () => Promise<boolean>;
