@@ -100,7 +100,7 @@ describe.concurrent("set-bmc-network", () => {
     expect(resultOf(again)).toMatchObject({ ok: true, after: { vlan: 7 } });
   });
 
-  it.each(TESTED_PROVIDERS)("is a verification failure if the BMC stays as it was: %s", async (provider) => {
+  it.each(TESTED_PROVIDERS)("IW126: is a verification failure if the BMC stays as it was: %s", async (provider) => {
     await using there = await lab();
     there.machine.networkFault = "kept";
 
