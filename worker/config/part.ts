@@ -16,8 +16,6 @@ export interface ConfigPart<Given> {
   readonly rules?: readonly CrossCheck<Given>[];
   /** What is valid but probably not intended. */
   readonly concerns?: readonly CrossCheck<Given>[];
-  /** Settings of earlier versions, with what to use in their place. */
-  readonly retired?: Readonly<Record<string, string>>;
   /** What other programs' variables ask for and the worker does not have. */
   readonly variableProblems?: (env: Environment) => readonly Problem[];
   /** Images that the worker itself launches: the policy must trust them. */

@@ -86,11 +86,11 @@ const ENV_PREFIX = "PBNJ_";
 const PATH_TYPES = ["file", "folder", "path", "path or URL"];
 
 /** The words of a setting's name, as in its flag. */
-export function flagWords(name: string): string {
+function flagWords(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-export function variableOf(name: string): string {
+function variableOf(name: string): string {
   return `${ENV_PREFIX}${flagWords(name).replaceAll("-", "_").toUpperCase()}`;
 }
 

@@ -10,7 +10,6 @@ import {
   fileProblems,
   type GivenSetting,
   givenValues,
-  retiredVariables,
   settingProblem,
 } from "../config/given-values.ts";
 import type { Loading, OwnImage } from "../config/part.ts";
@@ -28,7 +27,6 @@ import {
   PARTS,
   type PartsConfig,
   policyTestSettings,
-  retired,
   type Settings,
   SettingsSchema,
   settings as table,
@@ -77,7 +75,7 @@ export function loadRules({ flags, env, readFile = readTextFile }: LoadConfigInp
     return checked.ok ? checked.value : undefined;
   };
   const file = take(configFile({ flags, env }, readFile));
-  if (file) problems.push(...fileProblems(table, file, retired));
+  if (file) problems.push(...fileProblems(table, file));
   const given = givenValues(policyTestSettings, { flags, env, ...defined({ file }) });
   const { settings, problems: wrong } = parseSettings(given);
   problems.push(...wrong);
@@ -156,7 +154,6 @@ function readParts(
     trust: areaFindings(),
   };
   const { problems, warnings } = found.settings;
-  problems.push(...retiredVariables(env, retired));
   problems.push(...PARTS.flatMap((part) => part.variableProblems?.(env) ?? []));
   warnings.push(...environmentWarnings(table, env));
   const take = <T>(area: ConfigArea, checked: Checked<T>): T | undefined => {
@@ -166,7 +163,7 @@ function readParts(
   };
 
   const file = take("settings", configFile({ flags, env }, readFile));
-  if (file) problems.push(...fileProblems(table, file, retired));
+  if (file) problems.push(...fileProblems(table, file));
   const given = givenValues(table, { flags, env, ...defined({ file }) });
   const { settings: parsed, invalid, problems: wrong } = parseSettings(given);
   const settings = command === "serve" ? servedSettings(parsed) : parsed;

@@ -54,10 +54,6 @@ export const leaderSettings = {
   not: ["run"],
   settings,
   rules,
-  retired: {
-    shareLanes: "is gone: use leader election, --leader-election (docs/how-to/upgrade-notes.md)",
-    shareGroup: "is gone: use --leader-election-lease (docs/how-to/upgrade-notes.md)",
-  },
   cluster: ({ leaderElection }) => (leaderElection ? "used" : undefined),
   config,
 } satisfies ConfigPart<Given>;
