@@ -844,6 +844,61 @@ describe("an update of the BMC", () => {
   });
 });
 
+/** What an entry of the inventory that is not read at first looks like. */
+const GAPS: readonly (readonly [string, (entry: string) => Hook | undefined])[] = [
+  [
+    "cannot be read",
+    (entry) =>
+      ({ path }) =>
+        path === entry ? [500, refusal("Contoso.1.0.Broken", "Failed.")] : undefined,
+  ],
+  [
+    "is missing, though it counts",
+    (entry) =>
+      ({ method, path }) => {
+        const inventory = entry.replace(/\/[^/]+$/, "");
+        if (method !== "GET" || path !== inventory) return undefined;
+        return [200, { ...collection(`${inventory}/BIOS`), "Members@odata.count": 2 }];
+      },
+  ],
+];
+
+test.each(GAPS)(
+  "an entry that %s before an update, and is there after it, was not installed",
+  async (_, gap) => {
+    const UPDATES = "/redfish/v1/UpdateService";
+    const INVENTORY = `${UPDATES}/FirmwareInventory`;
+    const target = `${UPDATES}/Actions/UpdateService.SimpleUpdate`;
+    const tree: Tree = {
+      ...treeOf({}),
+      "/redfish/v1": {},
+      [UPDATES]: {
+        Actions: { "#UpdateService.SimpleUpdate": { target } },
+        FirmwareInventory: { "@odata.id": INVENTORY },
+      },
+      [INVENTORY]: collection(`${INVENTORY}/BMC`, `${INVENTORY}/BIOS`),
+      [`${INVENTORY}/BMC`]: { Id: "BMC", Version: "1.2.3" },
+      [`${INVENTORY}/BIOS`]: { Id: "BIOS", Version: "5.0" },
+    };
+    let hook = gap(`${INVENTORY}/BMC`);
+    await using lab = await treeLab(tree, (request) => {
+      if (request.method !== "POST") return hook?.(request);
+      hook = undefined;
+      return [204];
+    });
+    const image = { uri: "https://images.example/bmc.bin" };
+
+    const updated = lab.client.updateFirmware(
+      { image, targets: [], allowDowngrade: false },
+      { updateMs: 10_000, verifyMs: 10_000 },
+      signal,
+    );
+
+    await expect(updated).rejects.toMatchObject({ class: "verify" });
+    expect(lab.writes()).toHaveLength(1);
+  },
+);
+
 describe("RAID of makers:", () => {
   const STORAGE = `${SYSTEM}/Storage`;
   const VOLUMES = `${STORAGE}/b/Volumes`;
