@@ -87,6 +87,16 @@ describe.concurrent("set-bmc-network", () => {
     expect(there.writes()).toHaveLength(1);
   });
 
+  it("is sent until a BMC that is busy for longer than the verification takes it, and verified then", async () => {
+    await using there = await lab();
+    there.redfish.fail({ kind: "refuse", method: "PATCH", status: 503, times: 5 });
+
+    const ended = await there.run("redfish", { HOST_NAME: "bmc-9", VERIFY_TIMEOUT: "4s" });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, changed: true, after: { hostName: "bmc-9" } });
+    expect(there.writes()).toHaveLength(6);
+  });
+
   it("claims a change where a BMC answers 500 after it, and shows it too late", async () => {
     await using there = await lab();
     there.redfish.fail({ kind: "refuse", method: "PATCH", status: 500 });
