@@ -7,6 +7,8 @@ const signal = new AbortController().signal;
 const silence = new BmcError("unreachable", "connection refused");
 const lost = new BmcError("timeout", "no answer", { uncertain: true });
 
+const silences = (count: number) => Array.from({ length: count }, () => silence);
+
 /** What a BMC does when it is looked at: an answer, which may say when it started, or a failure. */
 type Look = "answers" | BmcStart | ((ms: number) => BmcStart) | BmcError;
 
@@ -137,7 +139,7 @@ describe("a reset of the BMC", () => {
     },
     {
       proof: "a silence that lasts, whose own answer was lost",
-      bmc: bmcThat([...Array.from({ length: 9 }, () => silence), "answers"] as [Look, ...Look[]], lost),
+      bmc: bmcThat([silence, ...silences(8), "answers"], lost),
     },
   ])("is proven by $proof", async ({ bmc }) => {
     expect((await resetManager(bmc, "cold", 300_000)).summary).toMatch(/^BMC reset \(cold\), answers again/);
@@ -182,8 +184,10 @@ describe("a reset of the BMC", () => {
   });
 
   test("is not proven by a session that may have ended unused", async () => {
-    const looks = [...Array.from({ length: 40 }, () => silence), at("09:00:00")] as [Look, ...Look[]];
-    const bmc = bmcThat(looks, "accepts", { start: at("09:00:00"), forgotten: [true] });
+    const bmc = bmcThat([silence, ...silences(39), at("09:00:00")], "accepts", {
+      start: at("09:00:00"),
+      forgotten: [true],
+    });
 
     await expect(resetManager(bmc, "cold", 300_000)).rejects.toMatchObject({ class: "verify" });
   });

@@ -380,7 +380,8 @@ test("a certificate whose place another has got is replaced at its new one, or n
       if (!https) throw new Error("no https driver");
       bmc.forget();
       if (afterRequests !== undefined) bmc.exchange(`${CERTIFICATES}/0`, `${CERTIFICATES}/1`, afterRequests);
-      return https.install({ pem: cert, size: 1 }, signal).then(
+      const leaf = await https.shown(signal);
+      return https.install({ pem: cert, size: 1, leaf }, signal).then(
         () => "done",
         (error: BmcError) => error.class,
       );
