@@ -51,9 +51,12 @@ export async function setNetwork(port: NetworkPort, change: AskedChange): Promis
     return { before, after: before, host: port.host, changed: false, summary: `already ${summary}` };
   }
   onStage("sending", before);
-  const endMs = port.clock.monotonicMs() + change.timeoutMs;
+  const startedMs = port.clock.monotonicMs();
   // A BMC that loses its address with the change never answers it: half of the time is for looking.
-  const failure = await caught(() => port.write({ before, target }, change.timeoutMs / 2));
+  const halfMs = change.timeoutMs / 2;
+  const failure = await caught(() => port.write({ before, target }, halfMs));
+  // A BMC that was busy has used up the other half.
+  const endMs = Math.max(startedMs + change.timeoutMs, port.clock.monotonicMs() + halfMs);
   const lost = failure && (await notRefused(port, change, failure));
   onStage("sent", before);
   const moved = isDirect && target.address !== before.address ? target.address : undefined;

@@ -70,6 +70,13 @@ export function parseSensorRecord(bytes: Buffer): readonly SensorRecord[] {
   return type === FULL ? [{ ...record, ...fullPart(bytes) }] : shared(record, bytes, type);
 }
 
+/** Whether the name of a sensor's record, which is its last field that counts, is in these bytes. */
+export function hasWholeName(bytes: Buffer): boolean {
+  const nameAt = bytes.length > 3 ? NAME_AT[bytes.readUInt8(3)] : undefined;
+  if (nameAt === undefined || bytes.length <= nameAt) return false;
+  return bytes.length > nameAt + (bytes.readUInt8(nameAt) & 0x1f);
+}
+
 /** What only a Full Sensor Record has (table 43-1). */
 function fullPart(bytes: Buffer): Pick<SensorRecord, "analog" | "thresholds"> {
   const format = ANALOG_FORMATS[bytes.readUInt8(20) >> 6] ?? "none";

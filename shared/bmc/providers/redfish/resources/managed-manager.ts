@@ -28,6 +28,7 @@ export const Manager = z.object({
   ManagerType: lenient(z.string()),
   DateTime: lenient(z.string()),
   DateTimeLocalOffset: lenient(z.string()),
+  LastResetTime: lenient(z.string()),
   Actions: lenient(z.object({ "#Manager.Reset": lenient(ResetAction) })),
   NetworkProtocol: lenient(Link),
   EthernetInterfaces: lenient(Link),
