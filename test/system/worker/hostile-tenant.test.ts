@@ -14,7 +14,7 @@ import { WorkerProgram } from "../../support/worker-program.ts";
 const API = "bmc.tinkerbell.org/v1alpha1";
 const SOON = { timeout: 60_000, interval: 100 };
 const SILENT_MACHINES = 400;
-/** As much as etcd takes, with what is around it. */
+/** The largest text that etcd accepts together with the object around it. */
 const LARGE = 1_300_000;
 /** In processor time of the worker's own thread, which a busy machine does not lengthen. */
 const LONGEST_STALL_MS = 500;
