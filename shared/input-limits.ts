@@ -24,6 +24,10 @@ export const INPUT_LIMITS = {
   desiredState: { characters: 16_384, values: 2_048, levels: 12, text: 4_096 },
   /** The spec of a Rufio Job or Task. */
   rufioSpec: { characters: 262_144, values: 4_096, levels: 16, text: 16_384 },
+  /** A policy's file. */
+  policy: { characters: 262_144, values: 65_536, levels: 8, text: 65_536 },
+  /** A Workflow that is run or judged from its file or out of the cluster. */
+  workflow: { characters: 1_572_864, values: 32_768, levels: 8, text: 131_071 },
   /** The configuration of an image: its volumes and variables are compared with those of the action. */
   imageConfig: { characters: 262_144, values: 2_048, levels: 8, text: 65_536 },
   /** The JSON that a webhook's payload is put into. */
@@ -48,6 +52,8 @@ export const INPUT_BYTES = {
   clusterAnswer: 128 * 1_048_576,
   template: 1_536 * 1_024,
   renderedTemplate: 256 * 1_024,
+  policy: 256 * 1_024,
+  workflowFile: 512 * 1_024,
   actionResult: 4 * 1_048_576,
   actionSpans: 512 * 1_024,
   actionLogLine: 16 * 1_024,

@@ -24,6 +24,12 @@ const LONGEST_FOUND = 256;
 const MOST_FOUND = 20_000;
 const LONGEST_CACHED = 64;
 const MOST_CACHED = 50_000;
+/** What is nested deeper is left out, as is a code in a code. */
+const MOST_LEVELS = 100;
+const MOST_DECODED = 4;
+/** So much text is looked at, each one again where it is long; the largest machines have a tenth of it. What follows is left out. */
+const MOST_CHARACTERS = 16 * 1_048_576;
+const REMOVED = "[removed]";
 /** Short words in a row with this many letters and digits may be an address, a key or a number. */
 const SHORTEST_RUN = 6;
 /** A smaller number may be part of a PIN, but is not a PIN. */
@@ -83,6 +89,8 @@ export class Anonymiser {
   /** Results by text: most texts of a tree occur often. */
   readonly #texts = new Map<string, string>();
   #removed = 0;
+  #characters = 0;
+  #decodings = 0;
 
   constructor(redact: Redactor, { standIns = new StandIns(), keep = [] }: AnonymiserOptions = {}) {
     this.#redact = redact;
@@ -110,10 +118,11 @@ export class Anonymiser {
   }
 
   /** Looks through everything that will be written, before any of it is. */
-  collect(value: unknown, field = ""): void {
-    if (Array.isArray(value)) for (const entry of value) this.collect(entry, field);
+  collect(value: unknown, field = "", levels = MOST_LEVELS): void {
+    if (levels === 0) return;
+    if (Array.isArray(value)) for (const entry of value) this.collect(entry, field, levels - 1);
     else if (typeof value === "object" && value !== null) {
-      for (const [name, entry] of Object.entries(value)) this.collect(entry, name);
+      for (const [name, entry] of Object.entries(value)) this.collect(entry, name, levels - 1);
     } else if (typeof value === "string") {
       const role = roleOf(field);
       if (isIdentity(role) || role === "secret") this.note(role === "secret" ? "text" : role, value);
@@ -121,13 +130,20 @@ export class Anonymiser {
   }
 
   /** A value as it may be written. */
-  value(value: unknown, field = "", below?: "secret"): unknown {
-    if (Array.isArray(value)) return value.map((entry) => this.value(entry, field, below));
+  value(value: unknown, field = "", below?: "secret", levels = MOST_LEVELS): unknown {
+    if (typeof value === "object" && value !== null && levels === 0) {
+      this.#removed++;
+      return null;
+    }
+    if (Array.isArray(value)) return value.map((entry) => this.value(entry, field, below, levels - 1));
     const role = below ?? roleOf(field);
     if (typeof value === "object" && value !== null) {
       const next = role === "secret" ? role : undefined;
       return Object.fromEntries(
-        Object.entries(value).map(([name, entry]) => [this.#name(name), this.value(entry, name, next)]),
+        Object.entries(value).map(([name, entry]) => [
+          this.#name(name),
+          this.value(entry, name, next, levels - 1),
+        ]),
       );
     }
     if (typeof value === "string") return this.#string(value, field, role);
@@ -136,6 +152,7 @@ export class Anonymiser {
 
   /** A path with its query, whose parts may name an account or hold a serial number. */
   path(path: string): string {
+    if (this.#isFull) return `/${REMOVED}`;
     return path
       .split(OF_USER)
       .map((part, index) => {
@@ -156,6 +173,7 @@ export class Anonymiser {
     const key = `${role} ${text}`;
     const cached = this.#texts.get(key);
     if (cached !== undefined) return cached;
+    if (this.#isFull) return REMOVED;
     const shown = this.#apart(this.#redact(text), role);
     if (text.length > LONGEST_CACHED) return shown;
     if (this.#texts.size >= MOST_CACHED) this.#texts.clear();
@@ -212,6 +230,10 @@ export class Anonymiser {
     }
   }
 
+  get #isFull(): boolean {
+    return this.#characters > MOST_CHARACTERS;
+  }
+
   /** A text all of which identifies. */
   #identity(given: string, kind: IdentityKind): string {
     return this.#apart(this.#redact(given.slice(0, LONGEST_TEXT)), kind);
@@ -219,6 +241,8 @@ export class Anonymiser {
 
   /** Separates the parts to keep from the parts that identify in other fields. */
   #apart(text: string, role: FieldRole): string {
+    this.#characters += text.length;
+    if (this.#isFull) return REMOVED;
     if (!this.#keep) return this.#withFound(text, role);
     return split(text, this.#keep, (rest, kept) => {
       if (kept !== undefined) this.#kept.set(kept, (this.#kept.get(kept) ?? 0) + 1);
@@ -272,7 +296,7 @@ export class Anonymiser {
       case "known":
         return found;
       case "pem":
-        return "[removed]";
+        return REMOVED;
       case "host":
       case "share":
         return this.#host(found.slice(found.lastIndexOf("@") + 1));
@@ -306,9 +330,12 @@ export class Anonymiser {
     try {
       text = decodeURIComponent(found);
     } catch {
-      return "[removed]";
+      return REMOVED;
     }
+    if (this.#decodings === MOST_DECODED) return REMOVED;
+    this.#decodings++;
     const shown = this.#apart(text, role);
+    this.#decodings--;
     return shown === text ? found : encodeURIComponent(shown);
   }
 

@@ -46,7 +46,8 @@ export function parseTemplate(text: string, values: ValueMap): ParsedTemplate {
     const hasQuotes = isSyntax && QUOTE_IN_QUOTES.test(lineAt(text, offset));
     found.push({ offset, message: hasQuotes ? "quote adds quotes: remove those around {{ }}" : message });
   };
-  const template = readYaml(rendered.text, report);
+  // Too large for the controller, and for a parser that takes its time.
+  const template = rendered.isTooLarge ? undefined : readYaml(rendered.text, report);
   const problems = rendered.problems.map((problem) => inComment(text, problem));
   if (problems.length > 0)
     return failed(text, [...problems, ...(template ? elsewhere(text, found, problems) : [])], keys);

@@ -16,6 +16,7 @@ export interface Substitution {
   readonly problems: readonly SourceProblem[];
   /** The keys that the source names, whether they have a value or not. */
   readonly keys: ReadonlySet<string>;
+  readonly isTooLarge: boolean;
   /** The offset in the source for an offset of `text`; for substituted text, that of its braces. */
   sourceOffset(offset: number): number;
 }
@@ -186,13 +187,16 @@ class Rendering implements Substitution {
     return `no value for ${key}: add --map ${key}=<value>`;
   }
 
+  get isTooLarge(): boolean {
+    return this.#bytes > LONGEST_RENDERED;
+  }
+
   #isWithinLimits(offset: number): boolean {
     this.#steps += 1;
-    const isLarge = this.#bytes > LONGEST_RENDERED;
-    if (!isLarge && this.#steps <= MOST_STEPS) return true;
+    if (!this.isTooLarge && this.#steps <= MOST_STEPS) return true;
     this.problems.push({
       offset,
-      message: isLarge
+      message: this.isTooLarge
         ? `the rendered template exceeds ${LONGEST_RENDERED} bytes`
         : "the template takes too long to render",
     });

@@ -67,11 +67,11 @@ export class BmcLink {
   readonly #connection: Connection;
   readonly #options: LinkOptions;
   readonly #patientUntilMs: number | undefined;
-  /** In place of the connection's, once that has been changed on the BMC. */
+  /** The current password, if it was changed on the BMC after the connection was made. */
   #password: Secret | undefined;
-  /** The same of its address. */
+  /** The current address, if it was changed on the BMC. */
   #host: string | undefined;
-  /** The same of its certificate. */
+  /** The current certificate's fingerprint, if it was changed on the BMC. */
   #fingerprint: string | undefined;
   #lastWrite: LastWrite | undefined;
   /** How many changes BMCs have accepted: a driver may send several for one write. */
@@ -106,7 +106,7 @@ export class BmcLink {
     return this.#provider;
   }
 
-  /** Of the session opened last, as `SessionBase` has it. */
+  /** The `note` of the session that was opened last. */
   get note(): string | undefined {
     const session = this.#provider && this.#sessions.get(this.#provider);
     return session ? session.note?.() : this.#note;

@@ -64,7 +64,7 @@ export interface Access<Drivers> {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly log: Logger;
-  /** As in `SessionBase`, of the session that accepted the change. */
+  /** Calls `insist` of the session that accepted the change. */
   insist(): (() => void) | undefined;
   /** Whether a change was accepted, or may have been. From then on only one provider is used. */
   hasChanged(): boolean;

@@ -6,11 +6,11 @@ import { caught, isDenial, isFinal, unverified } from "./read-back.ts";
 
 /** Result of changing a BMC's network interface. */
 export interface NetworkReport {
-  /** As read before. */
+  /** The settings before the change. */
   readonly before: NetworkSettings;
-  /** As read back; absent if the BMC took its address from DHCP and does not answer at the old one any more. */
+  /** The settings as read back; absent if the BMC uses DHCP now and no longer answers at the old address. */
   readonly after?: NetworkSettings;
-  /** Where the BMC was read; absent if that is not known any more. */
+  /** The address at which the BMC was read back; absent if it is unknown. */
   readonly host?: string;
   /** Whether anything was sent. */
   readonly changed: boolean;

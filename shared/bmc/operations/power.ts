@@ -92,9 +92,9 @@ export interface PowerReading {
 
 /** Result of a power operation. */
 export interface PowerReport {
-  /** As read before. */
+  /** The state before the operation. */
   readonly before: PowerState;
-  /** As read afterwards. */
+  /** The state after the operation. */
   readonly after: PowerState;
   /** Whether a command was sent. */
   readonly changed: boolean;
@@ -168,9 +168,9 @@ function portOf(access: Access<PowerDrivers>, signal: AbortSignal) {
     clock,
     read: () => read(readState),
     look: () => look(readState),
-    /** Of the state read last, as `PowerDriver` has it. */
+    /** The BMC's own word for the state that was read last. */
     stateName: () => stateName,
-    /** Of the same state. */
+    /** The mark of the machine's last reset in the state that was read last. */
     resetMark: () => resetMark,
     hasChanged,
     disprove,

@@ -25,9 +25,9 @@ export interface SensorRecord {
   readonly units?: UnitBytes;
   /** Absent from sensors that have states only. */
   readonly analog?: Analog;
-  /** Of a sensor with thresholds: a bit per readable one, and their raw values at the start of the BMC. */
+  /** The thresholds, if the sensor has any: a bit per readable one, and their raw values at the start of the BMC. */
   readonly thresholds?: { readonly readable: number; readonly raw: Buffer };
-  /** Only events come from it: it cannot be read. */
+  /** Whether the sensor only sends events and cannot be read. */
   readonly eventOnly: boolean;
 }
 

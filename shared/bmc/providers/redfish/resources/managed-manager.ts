@@ -9,7 +9,7 @@ import type { ManagedSystem } from "./system.ts";
 import { throwUnread } from "./unreadable.ts";
 
 const MANAGERS = "/redfish/v1/Managers";
-/** As many managers are looked at to find the one that is a BMC. */
+/** The most managers to read in order to find the one that is a BMC. */
 const MOST_MANAGERS = 16;
 
 /** iLO's part of a Manager; `links` in iLO 4. */
