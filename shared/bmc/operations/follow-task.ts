@@ -140,7 +140,10 @@ export class BackgroundWork<Drivers> {
     return now ? `${this.#started?.name}: ${saidBy(now) || now.state}` : "";
   }
 
-  /** Waits until it has ended, until `endsMs` on the monotonic clock if that is given. Throws if that is no success, and `timeout` if it is still running then. */
+  /**
+   * Waits until it has ended, at most until `endsMs` on the monotonic clock, and else for `limitMs`. Throws if that is no success,
+   * and `timeout` if it is still running then.
+   */
   async ended(
     what: string,
     limitMs: number,
