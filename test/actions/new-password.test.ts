@@ -205,7 +205,7 @@ describe.concurrent("what an earlier run left", () => {
   });
 });
 
-/** What stands in the way of a password file, by what the message must say of it. */
+/** Obstacles to writing a password file, by what the message must say. */
 const obstacles: readonly (readonly [string, (lab: PasswordLab) => Promise<Environment>])[] = [
   ["no such file or directory", async (lab) => ({ PASSWORD_GENERATE_FILE: join(lab.folder, "none", "x") })],
   [

@@ -30,7 +30,7 @@ export function movesAt(requests: readonly string[], at: number): readonly strin
 const placeIn = ({ collection, places }: Move) =>
   new RegExp(`/${collection}/(${places.join("|")})(?=[/?]|$)`);
 
-/** The same address after the members have changed places. */
+/** The path of a resource after two members have changed places. */
 export function movedPath(move: Move, path: string): string {
   return path.replace(placeIn(move), (whole, id: string) => {
     const other = move.places[0] === id ? move.places[1] : move.places[0];

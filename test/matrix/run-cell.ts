@@ -16,7 +16,7 @@ export interface Outcome {
   readonly after: MachineState;
   readonly deeds: readonly Deed[];
   readonly durationMs: number;
-  /** Those that each answer of the faulty provider can have, in order. */
+  /** Faults that each answer of the faulty provider can have, in order. */
   readonly faults: readonly (readonly string[])[];
   readonly hit: string | undefined;
   readonly leaks: readonly string[];

@@ -61,6 +61,7 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     reset: (manager, signal) => manager.reset("cold", signal),
     info: (manager, signal) => manager.info(signal),
     clockMs: (manager, signal) => manager.clockMs(signal),
+    lastStart: async (manager, signal) => manager.lastStart?.(signal),
   },
   ntp: {
     read: (ntp, signal) => ntp.read(signal),

@@ -122,7 +122,7 @@ export async function runTemplate(
         continue;
       }
       let outcome: Outcome | undefined;
-      // What may not run any more as it was decided is decided anew, as if a server served it again.
+      // An action that may no longer run as decided is decided again, as if a server served it again.
       do outcome = await executor.execute(action, { stop: stop.signal, cancel: stop.signal });
       while (!outcome && !stop.signal.aborted);
       if (outcome?.ok) continue;
@@ -214,7 +214,7 @@ function planned(action: Action, catalogue: readonly string[]): Action | string 
   };
 }
 
-/** A Workflow that a tink server serves is not run beside it, nor is one that has run already. */
+/** Rejects a Workflow that a tink server serves or that has already run. */
 function servedProblem({ workflow }: Template, evenIf: unknown): readonly Problem[] {
   const given = typeof evenIf === "string" ? evenIf.toUpperCase().replace(/^STATE_/, "") : undefined;
   if (workflow === undefined) {
@@ -236,7 +236,7 @@ function servedProblem({ workflow }: Template, evenIf: unknown): readonly Proble
 
 const ENDED: ReadonlySet<string> = new Set(["SUCCESS", "FAILED", "TIMEOUT"]);
 
-/** What the log would repeat of the reports. */
+/** Log messages that would only repeat the reports. */
 const REPORTED = ["action started", "action succeeded", "action failed", "action refused"];
 
 /** Prints the reports. */

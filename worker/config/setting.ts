@@ -25,7 +25,7 @@ interface SettingMeta {
   readonly chart?: ChartPlace;
   /** Commands that have no use for it, in addition to those of its part. */
   readonly not?: readonly ConfigCommand[];
-  /** `pbnj-worker policy test` has it, too: it decides whether and how actions run. */
+  /** Whether `pbnj-worker policy test` has the setting, too, because it decides whether and how actions run. */
   readonly policyTest?: true;
 }
 

@@ -29,7 +29,7 @@ export function machineNameOf(pattern: string, agentId: string): string | undefi
   return name !== "" && agentIdOf(pattern, name) === agentId ? name : undefined;
 }
 
-/** Those of the named agent IDs that differ from a polled one only in case: the server compares exactly, and no worker polls for them. */
+/** Finds named agent IDs that differ from a polled one only in case: the server compares exactly, so no worker polls for them. */
 export function inOtherCase(named: Iterable<string>, polled: readonly string[]): readonly AgentIdCase[] {
   const own = new Set(polled);
   const others = [...named].filter((agentId) => !own.has(agentId));

@@ -60,7 +60,7 @@ export interface FirmwareRequest {
 
 /** What a driver sends. */
 export interface FirmwareSend extends Pick<FirmwareRequest, "image" | "applyTime"> {
-  /** As they were listed; empty leaves the choice to the BMC. */
+  /** Listed components to update; empty leaves the choice to the BMC. */
   readonly targets: readonly Pick<FirmwareItem, "id" | "name">[];
 }
 

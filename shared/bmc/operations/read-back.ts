@@ -97,7 +97,7 @@ interface SettingPort<State> {
   /** What stands for a state that cannot be read; absent where the setting is not changed without having been read. */
   repairing?(): State;
   sleep(ms: number): Promise<void>;
-  /** As in `Access`. */
+  /** Makes the next write carry what some BMCs silently need. See `SessionBase.insist`. */
   insist?(): (() => void) | undefined;
 }
 

@@ -39,7 +39,7 @@ export interface SecureBootKeyRules {
 }
 
 export interface SecureBootKeysDriver {
-  /** Those of the databases that the BMC lists. Throws `unsupported` if it lists none. */
+  /** The databases that the BMC lists. Throws `unsupported` if it lists none. */
   databases(signal: AbortSignal): Promise<readonly SecureBootDatabase[]>;
   rules(signal: AbortSignal): Promise<SecureBootKeyRules>;
   list(database: SecureBootDatabase, signal: AbortSignal): Promise<SecureBootKeyList>;
@@ -53,7 +53,7 @@ export interface SecureBootKeysDriver {
 export interface SecureBootKeysReport {
   /** The keys of the database before; absent if not all of them could be read. */
   readonly before?: readonly SecureBootKey[];
-  /** As read back; absent if not all of them could be read. */
+  /** The keys of the database as read back; absent if not all of them could be read. */
   readonly after?: readonly SecureBootKey[];
   /** Whether anything was sent. */
   readonly changed: boolean;

@@ -33,7 +33,7 @@ export type UpdateStage = "sent" | "ended";
 export interface FirmwareReport {
   /** The targets, or the whole inventory, before. */
   readonly before: readonly FirmwareItem[];
-  /** The same as read back; after the next boot it may differ, if `pending`. */
+  /** The targets, or the whole inventory, as read back. If `pending`, they may differ after the next boot. */
   readonly after: readonly FirmwareItem[];
   /** Whether the BMC keeps the update for the next boot. */
   readonly pending: boolean;
@@ -277,7 +277,7 @@ function unverifiedUpdate(
 const states = (items: readonly FirmwareItem[]) =>
   [...new Set(items.flatMap(({ state }) => state ?? []))].join(", ");
 
-/** As many are named for people. */
+/** The most components to name for people. */
 const MOST_NAMED = 4;
 
 /** For people: `BMC 1.2.3, BIOS 2.19.1, and 3 more`. */

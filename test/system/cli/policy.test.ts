@@ -79,7 +79,7 @@ async function run(argv: readonly string[], env: Readonly<Record<string, string>
   return { exitCode: code, stdout: command.stdout.trimEnd(), stderr: command.stderr.trimEnd() };
 }
 
-/** As a process if it is run with `runProgram`. */
+/** Runs `policy test`, by default inside this process, or as a process with `runProgram`. */
 async function testPolicy(
   argv: readonly string[],
   runs: (...given: Parameters<typeof run>) => PromiseLike<Ended> = run,

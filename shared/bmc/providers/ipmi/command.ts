@@ -13,7 +13,7 @@ export const NetFn = {
 
 /** One IPMI command, and what the session must know to carry it out well. */
 export interface Command {
-  /** As the specification names it, for messages. */
+  /** The command's name in the specification, for messages. */
   readonly name: string;
   readonly netFn: number;
   readonly command: number;

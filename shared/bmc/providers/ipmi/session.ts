@@ -105,7 +105,7 @@ export class IpmiSession {
     return this.#unproven;
   }
 
-  /** As the BMC knows the session. */
+  /** The session's ID at the BMC. */
   get bmcId(): number {
     return this.#outgoing.sessionId;
   }

@@ -172,6 +172,7 @@ async function open(
       confirm: (limit) => system.confirmNow(limit),
       started: () => writer.started,
       task: (started, looking) => tasks.look(started, looking),
+      isForgotten: (looking) => authentication.isForgotten(looking),
       certificateExpiresMs: () => http.certificateExpiresMs,
       roundTrips: () => http.roundTrips,
       hint: () =>

@@ -71,7 +71,7 @@ interface Offer {
 /** The virtual drives of the system and of its manager; the one used last comes first. */
 export class RedfishMedia implements MediaDriver {
   readonly #options: Resources;
-  /** Of the drive for CDs that is used without a name. */
+  /** The hint for the CD drive that is used without a name. */
   #hint: MediaHint | undefined;
   /** Paths of the drives that were chosen otherwise in this session. */
   readonly #chosen = new Map<string, string>();
