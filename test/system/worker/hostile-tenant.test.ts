@@ -2,20 +2,25 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
+import { INPUT_BYTES } from "../../../shared/input-limits.ts";
 import { createWorkflow, type Workflow } from "../../../simulators/tink/workflow.ts";
 import { MachineConnection } from "../../../worker/features/cluster-machines/rufio-connection.ts";
 import { parseTemplate } from "../../../worker/template/parse-template.ts";
 import type { TemplateAction } from "../../../worker/template/template.ts";
 import { openFakeCluster } from "../../support/fake-cluster.ts";
 import { hostileValues } from "../../support/hostile-values.ts";
-import { messageOf, openLab, templateOf } from "../../support/lab.ts";
+import { openLab, templateOf } from "../../support/lab.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
 const API = "bmc.tinkerbell.org/v1alpha1";
 const SOON = { timeout: 60_000, interval: 100 };
 const SILENT_MACHINES = 400;
+/** Of two lanes: the worker is at its usual pace. */
+const POLLS = 6;
 /** As much as etcd takes, with what is around it. */
 const LARGE = 1_300_000;
+/** Tinkerbell's controller renders no more. */
+const LARGEST_RENDERED = INPUT_BYTES.renderedTemplate;
 /** In processor time of the worker's own thread, which a busy machine does not lengthen. */
 const LONGEST_STALL_MS = 500;
 const METER = join(import.meta.dirname, "../../support/measure-turns.ts");
@@ -91,11 +96,11 @@ async function tenants() {
 
 /** Fields of actions that a server of this API does not refuse. */
 const hostileActions: readonly Partial<TemplateAction>[] = [
-  { volumes: Array.from({ length: 45_000 }, (_, index) => `/data/${index}:/data/${index}`) },
-  { volumes: Array.from({ length: 900 }, (_, index) => `/data:/data/${"a/".repeat(index)}b`) },
-  { environment: Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`A${index}`, "x"])) },
-  { command: Array.from({ length: 100_000 }, () => "--x") },
-  { environment: { MACHINE: "m".repeat(LARGE) } },
+  { volumes: Array.from({ length: 8_000 }, (_, index) => `/data/${index}:/data/${index}`) },
+  { volumes: Array.from({ length: 600 }, (_, index) => `/data:/data/${"a/".repeat(index)}b`) },
+  { environment: Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`A${index}`, "x"])) },
+  { command: Array.from({ length: 40_000 }, () => "--x") },
+  { environment: { MACHINE: "m".repeat(LARGEST_RENDERED) } },
 ];
 
 function hostileWorkflow(fields: Partial<TemplateAction>, index: number): Workflow {
@@ -119,24 +124,27 @@ it("serves other tenants, and its probes, while one tenant's objects are hostile
   };
   await scene.longestTurnMs();
 
+  await lab.server.until(() => lab.server.polls.length >= POLLS);
+  const hostile = hostileActions.map(hostileWorkflow);
+  for (const workflow of hostile) lab.server.board.add(workflow);
+  const first = lab.submitAs({ namespace: "team-b" }, "pbnj-node-b", { name: "power-on" });
+  await lab.untilOver(first, ...hostile);
+  lab.server.board.delete(first);
   for (let index = 0; index < SILENT_MACHINES; index += 1)
     scene.addMachine("team-a", `silent-${index}`, silent);
   const large = hostileValues(MachineConnection, LARGE, { preferredOrder: ["gofish"] });
   const shapes = large.filter(({ title }) => title.includes("many entries") || title.includes("dots"));
   for (const [index, { make }] of shapes.entries())
     scene.addMachine("team-a", `large-${index}`, make() as object);
-  const hostile = hostileActions.map(hostileWorkflow);
-  for (const workflow of hostile) lab.server.board.add(workflow);
   const port = lab.bmc("node-b").port;
-  scene.addMachine("team-b", "node-b", {
-    providerOptions: { preferredOrder: ["gofish"], redfish: { port } },
-  });
-  const own = lab.submitAs({ namespace: "team-b" }, "pbnj-node-b", { name: "power-on" });
-  await lab.untilOver(own, ...hostile);
+  const reachable = { preferredOrder: ["gofish"], redfish: { port } };
+  scene.addMachine("team-b", "node-b", { providerOptions: reachable });
+  const second = lab.submitAs({ namespace: "team-b" }, "pbnj-node-b", { name: "power-status" });
+  await lab.untilOver(second);
   await vi.waitFor(() => expect(scene.status("team-b", "node-b")?.powerState).toBe("on"), SOON);
   const probe = await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(SOON.timeout) });
 
-  expect([own.state, messageOf(own)]).toEqual(["SUCCESS", expect.stringContaining("on")]);
+  expect([first, second].map(({ state }) => state)).toEqual(["SUCCESS", "SUCCESS"]);
   expect(hostile.map(({ state }) => state)).toEqual(hostile.map(() => "FAILED"));
   expect(probe.status).toBe(200);
   expect(scene.status("team-a", `silent-${SILENT_MACHINES - 1}`)?.powerState).toBeUndefined();
