@@ -19,6 +19,7 @@ import { ErrorBody } from "../../shared/bmc/providers/redfish/service/schema.ts"
 import { RpcResponse, readResponse, refusalOf } from "../../shared/bmc/providers/rpc/request-body.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { ActionResult, parseResultLine } from "../../shared/contract/result.ts";
+import { INPUT_BYTES } from "../../shared/input-limits.ts";
 import { Anonymiser } from "../../shared/recording/anonymise.ts";
 import { parseRecording, Recording } from "../../shared/recording/recording.ts";
 import { redactor } from "../../shared/secret-forms.ts";
@@ -284,7 +285,11 @@ function borders(characters: number): Readonly<Record<string, Border>> {
       },
     },
     "a refusal over Redfish": {
-      values: [...hostileValues(ErrorBody, characters), ...texts],
+      // The transport reads no more.
+      values: [
+        ...hostileValues(ErrorBody, Math.min(characters, INPUT_BYTES.redfishAnswer)),
+        ...hostileTexts(Math.min(characters, INPUT_BYTES.redfishAnswer)),
+      ],
       read(value) {
         const text = typeof value === "string" ? { text: value } : {};
         const answer = { status: 400, headers: {}, body: value, path: "/redfish/v1", ...text };
@@ -435,22 +440,26 @@ const sized = [1_400_000, 30_000, READING].flatMap((characters) =>
   }),
 );
 
-it.each(sized)("%s of %s characters is read or refused without a stall", async (_, __, border) => {
-  const { values, read, mostMs = LONGEST_STALL_MS } = border;
-  const tooCostly: string[] = [];
-  for (const { title, make } of values) {
-    const value = make();
-    const before = process.threadCpuUsage();
-    const heap = process.memoryUsage().heapUsed;
+it.each(sized)(
+  "%s of %s characters is read or refused without a stall",
+  { timeout: 600_000 },
+  async (_, __, border) => {
+    const { values, read, mostMs = LONGEST_STALL_MS } = border;
+    const tooCostly: string[] = [];
+    for (const { title, make } of values) {
+      const value = make();
+      const before = process.threadCpuUsage();
+      const heap = process.memoryUsage().heapUsed;
 
-    await read(value);
+      await read(value);
 
-    const { user, system } = process.threadCpuUsage(before);
-    const ms = (user + system) / 1_000;
-    const bytes = process.memoryUsage().heapUsed - heap;
-    if (ms >= mostMs || bytes >= LARGEST_HEAP_BYTES)
-      tooCostly.push(`${title}: ${Math.round(ms)} ms, ${bytes} bytes`);
-  }
-  expect(values.length).toBeGreaterThan(0);
-  expect(tooCostly).toEqual([]);
-});
+      const { user, system } = process.threadCpuUsage(before);
+      const ms = (user + system) / 1_000;
+      const bytes = process.memoryUsage().heapUsed - heap;
+      if (ms >= mostMs || bytes >= LARGEST_HEAP_BYTES)
+        tooCostly.push(`${title}: ${Math.round(ms)} ms, ${bytes} bytes`);
+    }
+    expect(values.length).toBeGreaterThan(0);
+    expect(tooCostly).toEqual([]);
+  },
+);
