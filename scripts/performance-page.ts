@@ -7,7 +7,7 @@ import { type Metric, medianCell, NO_FIGURE, Report, type Scenario } from "./per
 
 const RESULTS = new URL("../bench/results/peers.json", import.meta.url);
 const START = "<!-- generated from bench/results/peers.json: npm run docs -->";
-/** Of a BMC in another building. */
+/** Latency of a BMC in another building. */
 const NEAR = "20 ms";
 
 /** The page with the figures of the last `npm run bench:peers`. */
@@ -17,7 +17,9 @@ export async function refreshPerformancePage(current: string): Promise<string> {
     const titles = operationNames.map((name) => titleOf(name, server));
     const scenarios = scenariosOf(report, "operations").filter(({ title }) => titles.includes(title));
     return comparisonTable(scenarios, {
-      ...{ head: server, metrics: ["wallMs", "requests"], cellOf: medianCell },
+      head: server,
+      metrics: ["wallMs", "requests"],
+      cellOf: medianCell,
       labelOf: (title) => title.slice(0, title.indexOf(", first")),
     });
   });

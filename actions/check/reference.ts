@@ -38,7 +38,7 @@ const tally = z
   })
   .describe("All checks of one provider");
 
-/** Of a run against `npm run simulate -- redfish --latency 40`; nothing answered at the port of IPMI. */
+/** Recorded in a run against `npm run simulate -- redfish --latency 40`; nothing answered at the port of IPMI. */
 const REDFISH: Readonly<Record<CheckName, Omit<CheckRow, "provider" | "check">>> = {
   login: { ...ok("2 round trips"), durationMs: 241, roundTrips: 2 },
   certificate: { ...ok("expires in 364 days, on 2027-11-27"), durationMs: 0, roundTrips: 0 },
@@ -86,11 +86,17 @@ const IPMI_LOGIN = {
 };
 const checked: readonly ProviderChecks[] = [
   {
-    ...{ provider: "redfish", durationMs: 3525, roundTrips: 77, endedBy: undefined },
+    provider: "redfish",
+    durationMs: 3525,
+    roundTrips: 77,
+    endedBy: undefined,
     rows: CHECK_NAMES.map((name) => ({ provider: "redfish", check: name, ...REDFISH[name] })),
   },
   {
-    ...{ provider: "ipmi", durationMs: 5035, roundTrips: 0, endedBy: "unreachable" },
+    provider: "ipmi",
+    durationMs: 5035,
+    roundTrips: 0,
+    endedBy: "unreachable",
     rows: [{ provider: "ipmi", check: "login", ...IPMI_LOGIN }],
   },
 ];

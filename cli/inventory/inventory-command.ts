@@ -83,5 +83,5 @@ function problemWith({ args }: Command): string {
 
 function unknownArguments(command: Command, left: readonly string[], expected?: string): readonly string[] {
   const known = command.options.flatMap(({ long }) => long ?? []);
-  return unknownArgumentProblems(left, known, {}, expected);
+  return unknownArgumentProblems(left, known, expected);
 }

@@ -20,7 +20,7 @@ const CHOICE = /^[a-z-]+(\|[a-z-]+)+$/;
 /** Settings that the chart can give the worker. */
 const inChart = settings.filter(({ chart, noFileKey }) => chart !== "none" && noFileKey === undefined);
 
-/** The chart's values.schema.json with the settings as the worker's schema has them; the rest is written by hand. */
+/** The chart's values.schema.json with the settings from the worker's schema; the rest is written by hand. */
 export function refreshValuesSchema(current: string): string {
   const schema: JsonSchema = JSON.parse(current);
   const config: Record<string, JsonSchema | true> = {};
@@ -62,7 +62,7 @@ function setAt(schema: JsonSchema, [first = "", ...rest]: readonly string[], own
   else setAt(below, rest, own);
 }
 
-/** As the formatter has it: an array of plain values on one line. */
+/** JSON in the formatter's style: an array of plain values is on one line. */
 function formatJson(value: unknown): string {
   const text = JSON.stringify(value, undefined, 2);
   const joined = text.replace(

@@ -12,18 +12,18 @@ import {
 import { count } from "../count.ts";
 import { suggestion } from "../nearest-name.ts";
 
-/** One thing wrong with a parsed value: where in the value, and a sentence without its subject. */
+/** One problem of a parsed value: its path, and a sentence without its subject. */
 export interface ValueProblem {
   readonly path: readonly PropertyKey[];
   readonly message: string;
 }
 
-/** What to say of keys that have a reason not to be there, by key. */
+/** Messages for keys that are rejected for a special reason, by key. */
 export type RefusedKeys = Readonly<Record<string, string>>;
 
 /**
- * A schema's verdict on `value` in this project's words. Never quotes the value itself, only what it should
- * be: it may be a secret in the wrong place.
+ * The problems that a schema finds in `value`, in this project's words. Never quotes the value itself, only what
+ * it should be: it may be a secret in the wrong place.
  */
 export function valueProblems(
   schema: $ZodType,
@@ -53,7 +53,7 @@ export function valueProblems(
 
 const MOST_PROBLEMS = 200;
 
-/** The beginnings of the schema library's own messages; a schema of ours that has its own words keeps them. */
+/** The beginnings of the schema library's own messages. Messages of this project's schemas are kept. */
 const GENERATED = /^(Invalid|Too (small|big)|Unrecognized)/;
 
 function sentenceOf(issue: $ZodIssue, value: unknown): string {

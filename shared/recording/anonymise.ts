@@ -30,9 +30,9 @@ const MOST_DECODED = 4;
 /** So much text is looked at, of which the largest machines have a tenth. What follows is left out. */
 const MOST_CHARACTERS = 8 * 1_048_576;
 const REMOVED = "[removed]";
-/** So many letters and digits of short words in a row may be an address, a key or a number. */
+/** Short words in a row with this many letters and digits may be an address, a key or a number. */
 const SHORTEST_RUN = 6;
-/** A smaller number may be a PIN's part, and is none. */
+/** A smaller number may be part of a PIN, but is not a PIN. */
 const LARGEST_FREE = 999;
 
 /*
@@ -78,7 +78,7 @@ const CHALLENGE =
 /** An account or a session is its user's. */
 const OF_USER = /(\/(?:Accounts|Sessions)\/)([^/?#]+)/i;
 
-/** Makes of what a machine says what may leave it: see docs/how-to/record-a-bmc.md. */
+/** Removes from a machine's answers what identifies it: see docs/how-to/record-a-bmc.md. */
 export class Anonymiser {
   readonly #standIns: StandIns;
   readonly #redact: Redactor;
@@ -87,7 +87,7 @@ export class Anonymiser {
   readonly #kept = new Map<string, number>();
   /** Values of fields that identify, in lower case, that have known words in them. */
   readonly #found = new Map<string, IdentityKind>();
-  /** Most texts of a tree are met often. */
+  /** Results by text: most texts of a tree occur often. */
   readonly #texts = new Map<string, string>();
   #removed = 0;
   #characters = 0;
@@ -108,12 +108,12 @@ export class Anonymiser {
     return { ...this.#standIns.counts, ...(this.#removed > 0 ? { secret: this.#removed } : {}) };
   }
 
-  /** What `keep` has kept, and how often. */
+  /** Texts that were kept because of `keep`, with their counts. */
   get kept(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#kept);
   }
 
-  /** Notes a value that identifies, such as the login's user, wherever it will be met. Other texts are not known to be harmless anyway. */
+  /** Notes a value that identifies, such as the login's user, so that it is replaced wherever it occurs. */
   note(kind: IdentityKind, given: string): void {
     const value = given.trim().toLowerCase();
     if (value.length > LONGEST_FOUND || this.#found.size >= MOST_FOUND || isPlainValue(value)) return;
@@ -172,7 +172,7 @@ export class Anonymiser {
     return Object.fromEntries(kept.map(([name, value]) => [name, this.#header(name.toLowerCase(), value)]));
   }
 
-  /** A text without what is not known to be harmless. */
+  /** Replaces every part of a text that is not known to be harmless. */
   text(given: string, role: FieldRole = "text"): string {
     const text = given.slice(0, LONGEST_TEXT);
     const key = `${role} ${text}`;
@@ -244,7 +244,7 @@ export class Anonymiser {
     return this.#apart(this.#redact(given.slice(0, LONGEST_TEXT)), kind);
   }
 
-  /** Sets apart what is kept, and what other fields have as what identifies. */
+  /** Separates the parts to keep from the parts that identify in other fields. */
   #apart(text: string, role: FieldRole): string {
     this.#characters += text.length;
     if (this.#isFull) return REMOVED;
@@ -344,7 +344,7 @@ export class Anonymiser {
     return shown === text ? found : encodeURIComponent(shown);
   }
 
-  /** Of digits with something between them: the stand-in of the digits alone. */
+  /** Replaces separated digits by those of their stand-in and keeps the separators. */
   #joined(found: string, kind: IdentityKind): string {
     const made = this.#standIns.of(kind, found.replace(/[^\da-f]/gi, ""));
     let at = 0;
@@ -364,14 +364,14 @@ export class Anonymiser {
     );
   }
 
-  /** What is hexadecimal or base64 of a text gets the same of the text's stand-in. */
+  /** Decodes hexadecimal or base64 text, replaces the text and encodes it again. */
   #encoded(token: string, kind: IdentityKind, isIdentity: boolean): string | undefined {
     for (const encoding of ["hex", "base64"] as const) {
       if (token.length < SHORTEST_ENCODED || (encoding === "hex" && !HEX_BYTES.test(token))) continue;
       const text = Buffer.from(token, encoding).toString("latin1");
       if (!PRINTABLE.test(text)) continue;
       const shown = this.#apart(text, isIdentity ? kind : "text");
-      // Of a number it happens to be a text.
+      // A number may decode to a text by chance.
       if (shown === text && !/[a-z]{4}/i.test(text)) continue;
       const encoded = Buffer.from(shown, "latin1").toString(encoding).replace(/=+$/, "");
       return /[A-F]/.test(token) && encoding === "hex" ? encoded.toUpperCase() : encoded;
@@ -391,7 +391,7 @@ export interface AnonymiserOptions {
 type Form = keyof typeof FORMS;
 const NAMES = ["known", ...(Object.keys(FORMS) as Form[])] as const;
 const TOKEN = /[\p{L}\p{N}]+/gu;
-/** All but the mark of a weak one. */
+/** The whole tag except the mark of a weak one. */
 const ENTITY_TAG = /(?!W\/)[\p{L}\p{N}]+/gu;
 const MAC = /^[\da-f]{12}$/i;
 const HEX_BYTE = /^0x[\da-f]{1,2}$/i;
@@ -405,7 +405,7 @@ function isIdentity(role: FieldRole): role is IdentityKind {
   return !OTHER_ROLES.includes(role);
 }
 
-/** Whether it alone says nothing, and is no word. */
+/** Whether the text is no word and reveals nothing on its own. */
 function isFree(token: string): boolean {
   return (isShort(token) && !isKnownWord(token)) || HEX_BYTE.test(token);
 }
@@ -414,7 +414,7 @@ function escaped(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
 
-/** Joins what `shown` makes of what a pattern finds, and of the texts between. */
+/** Replaces with `shown` both the matches of a pattern and the texts between them. */
 function split(text: string, pattern: RegExp, shown: (rest: string, found?: string) => string): string {
   let [joined, at] = ["", 0];
   for (const { 0: found, index } of text.matchAll(pattern)) {

@@ -4,7 +4,7 @@ import { INPUT_BYTES } from "../input-limits.ts";
 import { isTooDeep } from "../json-depth.ts";
 
 const RECORDING_FORMAT = "pbnj-worker-recording";
-/** A later one may have more fields; a reader ignores those that it does not know. */
+/** Version of the format. A later version may have more fields; a reader ignores fields that it does not know. */
 const RECORDING_VERSION = 1;
 
 export const MOST_BYTES = INPUT_BYTES.recording;
@@ -12,10 +12,10 @@ const MOST_RESOURCES = 50_000;
 const MOST_EXCHANGES = 20_000;
 /** A list of an AMT class is in `amt.classes.<name>`. */
 const LIST_LEVELS = 4;
-/** More than a message can have. */
+/** More instances than a message can hold. */
 const MOST_INSTANCES = 10_000;
 
-/** With a query, a page of a collection. */
+/** The path of a resource or, with a query, of a page of a collection. */
 const Path = z.string().regex(/^\/[^#\s]*$/, "is not a path");
 const Headers = z.record(z.string(), z.string());
 const Milliseconds = z.number().min(0);

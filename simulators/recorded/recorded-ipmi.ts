@@ -47,9 +47,11 @@ export function ipmiOptions(
       cipherSuites: suiteRecords && grantedSuites(suiteRecords),
     }),
     sdr: {
-      ...{ present: (sdr?.length ?? 0) > 0, keepsIds: true },
+      present: (sdr?.length ?? 0) > 0,
+      keepsIds: true,
       records: (sdr ?? []).map(bytesOf).filter((record) => record.length >= 5),
-      ...{ readings: byNumber(readings), thresholds: byNumber(thresholds) },
+      readings: byNumber(readings),
+      thresholds: byNumber(thresholds),
     },
     log: { records: (sel ?? []).map(bytesOf).filter((record) => record.length === 16), keepsIds: true },
   };
@@ -57,7 +59,7 @@ export function ipmiOptions(
 
 const STANDARD_RECORD = 0xc0;
 
-/** Those of the simulator's suites that are listed (IPMI 2.0 table 22-18); undefined, which is all of them, if none is. */
+/** The simulator's suites that the records list (IPMI 2.0 table 22-18); undefined, which is all of them, if none is. */
 function grantedSuites(records: Buffer): readonly (3 | 17)[] | undefined {
   const listed = [...records].flatMap((byte, index) => (byte === STANDARD_RECORD ? records[index + 1] : []));
   const granted = ([3, 17] as const).filter((id) => listed.includes(id));

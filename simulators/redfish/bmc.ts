@@ -244,6 +244,7 @@ export class RedfishBmc extends WebServer {
     await new Promise((resolve) => setTimeout(resolve, downMs));
     if (restart !== this.#restarts) return;
     this.certificates.restarted();
+    this.manager.restarted();
     if (!this.#closed) await this.listen(this.port, this.host);
   }
 
@@ -273,7 +274,7 @@ export class RedfishBmc extends WebServer {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const body = await readBody(request);
-      // The same, without a body (DSP0266 section 7.4).
+      // HEAD is GET without a body (DSP0266 section 7.4).
       const method = request.method === "HEAD" ? "GET" : (request.method ?? "");
       const path = (request.url ?? "").replace(/(?<=.)\/$/, "");
       this.requests.push({ method, path, headers: request.headers, body });

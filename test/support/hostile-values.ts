@@ -140,8 +140,8 @@ function deep(): unknown {
 }
 
 /**
- * Messages of protobuf, each of which has about so many characters in one place. `sample` is a whole message; its texts may be in
- * messages within it.
+ * Hostile values for each text field of a protobuf message, also within other messages, each with about this many characters in one
+ * place. `sample` is a whole message.
  */
 export function hostileMessages(
   descriptor: DescMessage,

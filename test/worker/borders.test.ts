@@ -70,7 +70,7 @@ import {
   hostileValues,
 } from "../support/hostile-values.ts";
 
-/** As long as this, other tenants' actions wait and probes fail: docs/explanation/security.md. In processor time, which a busy machine does not lengthen. */
+/** The longest stall: other tenants' actions wait and probes fail meanwhile (docs/explanation/security.md). In CPU time, which does not depend on the machine's load. */
 const LONGEST_STALL_MS = 500;
 /** For a file that its owner gives a command, or the worker at its start, which nobody else waits for. */
 const LONGEST_READING_MS = 5_000;

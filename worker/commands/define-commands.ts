@@ -3,12 +3,11 @@ import { exitCodeOf } from "../../shared/contract/exit-code.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
-import { retiredFlags } from "../config/given-values.ts";
 import { addConfigOptions } from "../config/options.ts";
 import type { Setting } from "../config/setting.ts";
 import { DEFAULT_TIMEOUT } from "../doctor/doctor-options.ts";
 import { problemReport } from "../document/problem-report.ts";
-import { policyTestSettings, retired, settingsFor } from "../main/settings.ts";
+import { policyTestSettings, settingsFor } from "../main/settings.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
 import { type CommandProcess, ownProcess } from "./command-process.ts";
 
@@ -127,7 +126,7 @@ function addTemplateArgument(command: Command): Command {
     );
 }
 
-/** The file, if there is one, and what else is left; commander takes an unknown flag for the file. */
+/** The file, if there is one, and the remaining arguments; commander takes an unknown flag for the file. */
 function templateIn(command: Command) {
   const [first] = command.args;
   const hasFile = first !== undefined && !/^-./.test(first);
@@ -144,7 +143,7 @@ function collect(value: string, earlier: readonly string[] = []): readonly strin
 /** The arguments that `command` did not parse, as problems. */
 function unknownArguments(command: Command, left: readonly string[]): readonly Problem[] {
   const known = command.options.flatMap(({ long }) => long ?? []);
-  return unknownArgumentProblems(left, known, retiredFlags(retired)).map((message) => ({
+  return unknownArgumentProblems(left, known).map((message) => ({
     source: "command line",
     message,
   }));

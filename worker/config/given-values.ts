@@ -2,7 +2,7 @@ import { dirname, resolve } from "node:path";
 import type { Problem } from "../../shared/document/problem.ts";
 import type { YamlDocument } from "../../shared/document/yaml-document.ts";
 import { nearestName, suggestion } from "../../shared/nearest-name.ts";
-import { flagWords, type Setting, variableOf } from "./setting.ts";
+import type { Setting } from "./setting.ts";
 
 /** A value as the operator wrote it. */
 export interface GivenSetting {
@@ -70,7 +70,7 @@ function fromEnvironment({ env, aliases = [] }: Setting, sources: ConfigSources)
   return undefined;
 }
 
-/** Of a setting that is a path or a URL. */
+/** The beginning of a URL, for settings that accept a path or a URL. */
 const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 function fromFile(setting: Setting, { file }: ConfigSources): GivenSetting | undefined {
@@ -104,11 +104,7 @@ function withPaths(
 }
 
 /** Unknown or forbidden keys of a configuration file. */
-export function fileProblems(
-  settings: readonly Setting[],
-  file: YamlDocument,
-  retired: RetiredSettings,
-): readonly Problem[] {
+export function fileProblems(settings: readonly Setting[], file: YamlDocument): readonly Problem[] {
   if (file.value === null || file.value === undefined) return [];
   if (typeof file.value !== "object" || Array.isArray(file.value)) {
     return [
@@ -122,9 +118,7 @@ export function fileProblems(
     .map((key) => ({
       source: file.sourceOf([key]),
       message: `${key} ${
-        settings.find(({ name }) => name === key)?.noFileKey ??
-        (Object.hasOwn(retired, key) ? retired[key] : undefined) ??
-        `is not known${suggestion(key, names)}`
+        settings.find(({ name }) => name === key)?.noFileKey ?? `is not known${suggestion(key, names)}`
       }`,
     }));
 }
@@ -144,25 +138,6 @@ export function environmentWarnings(
       const nearest = nearestName(name, names);
       return nearest ? [{ source: name, message: `is not known, did you mean ${nearest}?` }] : [];
     });
-}
-
-/** Settings of earlier versions, with what to use in their place, by name. */
-export type RetiredSettings = Readonly<Record<string, string>>;
-
-/** By flag. */
-export function retiredFlags(retired: RetiredSettings): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(retired).map(([name, use]) => [`--${flagWords(name)}`, use]));
-}
-
-/** Variables of settings of earlier versions that are still set. */
-export function retiredVariables(
-  env: Readonly<Record<string, string | undefined>>,
-  retired: RetiredSettings,
-): readonly Problem[] {
-  return Object.entries(retired).flatMap(([name, message]) => {
-    const source = variableOf(name);
-    return env[source]?.trim() ? [{ source, message }] : [];
-  });
 }
 
 function entriesOf(value: unknown): readonly [string, unknown][] {

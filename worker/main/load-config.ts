@@ -10,7 +10,6 @@ import {
   fileProblems,
   type GivenSetting,
   givenValues,
-  retiredVariables,
   settingProblem,
 } from "../config/given-values.ts";
 import type { Loading, OwnImage } from "../config/part.ts";
@@ -28,7 +27,6 @@ import {
   PARTS,
   type PartsConfig,
   policyTestSettings,
-  retired,
   type Settings,
   SettingsSchema,
   settings as table,
@@ -77,7 +75,7 @@ export function loadRules({ flags, env, readFile = readTextFile }: LoadConfigInp
     return checked.ok ? checked.value : undefined;
   };
   const file = take(configFile({ flags, env }, readFile));
-  if (file) problems.push(...fileProblems(table, file, retired));
+  if (file) problems.push(...fileProblems(table, file));
   const given = givenValues(policyTestSettings, { flags, env, ...defined({ file }) });
   const { settings, problems: wrong } = parseSettings(given);
   problems.push(...wrong);
@@ -99,7 +97,7 @@ export function loadRules({ flags, env, readFile = readTextFile }: LoadConfigInp
 /** For users without a home directory, as in containers. */
 const SYSTEM_STATE_DIRECTORY = "/var/lib/pbnj-worker";
 
-/** As in the XDG Base Directory Specification. */
+/** The state directory by the XDG Base Directory Specification. */
 function defaultStateDirectory(env: LoadConfigInput["env"]): string {
   const base = env["XDG_STATE_HOME"] ?? "";
   if (isAbsolute(base)) return join(base, "pbnj-worker");
@@ -120,7 +118,7 @@ type ConfigArea = "settings" | "inventory" | "policy" | "trust";
 
 /** Everything that could be read, whatever is wrong with the rest. */
 export interface ExaminedConfig {
-  /** Those in `invalid` have their default. */
+  /** The settings; invalid ones have their default. */
   readonly settings: Settings;
   readonly invalid: ReadonlySet<string>;
   /** Settings with a file that cannot be used. */
@@ -128,7 +126,7 @@ export interface ExaminedConfig {
   readonly given: ReadonlyMap<string, GivenSetting>;
   /** False if the configuration file cannot be read: the values of all settings are then uncertain. */
   readonly complete: boolean;
-  /** As for `start`; invalid parts have their default. */
+  /** The configuration for `start`; invalid parts have their default. */
   readonly config: WorkerConfig;
   readonly inventory: Inventory | undefined;
   readonly policy: Policy | undefined;
@@ -136,8 +134,8 @@ export interface ExaminedConfig {
 }
 
 /**
- * The same as `loadConfig`, for callers that check each part separately: as for `serve` if the settings have an address for
- * PBnJ's API and no tink server.
+ * Loads the configuration for callers that check each part separately: for `serve` if the settings have an address for
+ * PBnJ's API and no tink server, else for `start`.
  */
 export function examineConfig(input: LoadConfigInput): ExaminedConfig {
   const { settings } = readParts(input, "start");
@@ -156,7 +154,6 @@ function readParts(
     trust: areaFindings(),
   };
   const { problems, warnings } = found.settings;
-  problems.push(...retiredVariables(env, retired));
   problems.push(...PARTS.flatMap((part) => part.variableProblems?.(env) ?? []));
   warnings.push(...environmentWarnings(table, env));
   const take = <T>(area: ConfigArea, checked: Checked<T>): T | undefined => {
@@ -166,7 +163,7 @@ function readParts(
   };
 
   const file = take("settings", configFile({ flags, env }, readFile));
-  if (file) problems.push(...fileProblems(table, file, retired));
+  if (file) problems.push(...fileProblems(table, file));
   const given = givenValues(table, { flags, env, ...defined({ file }) });
   const { settings: parsed, invalid, problems: wrong } = parseSettings(given);
   const settings = command === "serve" ? servedSettings(parsed) : parsed;

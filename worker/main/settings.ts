@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { RetiredSettings } from "../config/given-values.ts";
 import type { ConfigPart } from "../config/part.ts";
 import type { NamedText } from "../config/pem.ts";
 import {
@@ -102,8 +101,6 @@ export function settingsFor(command: ConfigCommand): readonly Setting[] {
 
 /** The settings that determine whether actions may run. */
 export const policyTestSettings = settings.filter(({ policyTest }) => policyTest);
-
-export const retired: RetiredSettings = Object.assign({}, ...PARTS.map((part) => part.retired));
 
 /** Its type is made of the same definitions. */
 export const SettingsSchema: z.ZodType<Settings> = z

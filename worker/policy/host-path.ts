@@ -43,7 +43,7 @@ export function climbs(path: string): boolean {
   return path.split("/").includes("..");
 }
 
-/** The end of a path that stands for each folder in it, on its own. */
+/** The end of a path that covers each of its folders separately. */
 const EACH = "/*";
 
 /** Whether a rule is about a clean path: its folder and what is below it, or what is in each of its folders. */

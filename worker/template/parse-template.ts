@@ -19,7 +19,7 @@ const MOST_SYNTAX_PROBLEMS = 10;
 const TOO_DEEP = "the template is nested too deeply";
 /** Each may quote a part of the template. */
 const MOST_PROBLEMS = 100;
-/** Only shorter lines are looked at for hints: a template may be one line with many problems. */
+/** Only shorter lines are checked for hints: a template may be one line with many problems. */
 const LONG_LINE = 256;
 /** After an odd number of double quotes. */
 const QUOTE_IN_QUOTES = /^[^"]*(?:"[^"]*"[^"]*)*"[^"]*\{\{[^{}"]*\bquote\b/;

@@ -30,7 +30,7 @@ const Task = z.object({
   actions: z.array(Action).min(1),
 });
 
-/** What the tink server has made of a template (`api/v1alpha1/tinkerbell/workflow.go`): the tasks in a Workflow's status. */
+/** A template as the tink server rendered it (`api/v1alpha1/tinkerbell/workflow.go`): the tasks in a Workflow's status. */
 export const Workflow = z.object({
   metadata: z.object({ name: z.string(), namespace: z.string().min(1).default("default") }),
   spec: z.object({ disabled: z.boolean().nullish() }).nullish(),
@@ -42,7 +42,7 @@ export const Workflow = z.object({
 });
 const Rendered = z.object({ status: z.object({ tasks: z.array(z.unknown()).nonempty() }) });
 
-/** At the margin of YAML, because a template's texts may hold objects; JSON has them in quotes. */
+/** Only at the margin of YAML, because a template's texts may contain objects. In JSON, the keys are quoted. */
 const IN_YAML = /^kind:[ \t]*["']?Workflow["']?[ \t]*(#.*)?$/m;
 const IN_JSON = /^\s*\{[\s\S]*"kind"\s*:\s*"Workflow"/;
 

@@ -75,7 +75,7 @@ class Rendering implements Substitution {
 
   readonly sourceOffset = (offset: number): number => sourceOffset(this.#pieces, offset);
 
-  /** A loop meets the same problem again and again. */
+  /** Reports each problem once: a loop finds the same one again and again. */
   #report(offset: number, message: string): void {
     if (this.#reported.has(offset)) return;
     this.#reported.add(offset);
@@ -123,7 +123,7 @@ class Rendering implements Substitution {
       default: {
         const inner = new Scope(scope);
         const result = this.#evaluate(node.offset, node.pipeline, dot, inner);
-        // What cannot be decided is taken for true, so that its text is checked.
+        // A condition that cannot be decided counts as true, so that its text is checked.
         const isChosen = !result.ok || isTrue(result.value);
         const now = node.kind === "with" && result.ok && isChosen ? result.value : dot;
         return this.#block(isChosen ? node.body : node.otherwise, now, inner, depth);

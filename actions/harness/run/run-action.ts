@@ -79,7 +79,7 @@ export async function runAction<Fields extends InputFields>(
   };
 }
 
-/** What was sent and not refused counts, unless the action has found out that nothing came of it. */
+/** Whether the machine has changed: a write that was sent and not refused counts, unless the action has found that it had no effect. */
 function changedBy(made: readonly Attempt[], last: Attempt): boolean | undefined {
   if (made.slice(0, -1).some(mayHaveChanged)) return true;
   return last.report?.changed ?? (last.error && mayHaveChanged(last) ? true : undefined);
@@ -89,7 +89,7 @@ function mayHaveChanged({ clients, report }: Attempt): boolean {
   return clients.lastWrite !== undefined || report?.changed === true;
 }
 
-/** As the first attempt that read it reports; what was read after a change is not the state before. */
+/** The state that the first attempt to read it reports; what was read after a change is not the state before. */
 function stateBefore(made: readonly Attempt[]): unknown {
   const first = made.find((attempt) => attempt.report?.before !== undefined || mayHaveChanged(attempt));
   return first?.report?.before;

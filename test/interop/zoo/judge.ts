@@ -41,7 +41,7 @@ const DEVICES: Readonly<Record<string, string>> = { None: "none", Pxe: "pxe", Hd
 const STATES: Readonly<Record<string, string>> = { On: "on", Off: "off" };
 
 const unchanged = () => undefined;
-/** As vendors name the log that IPMI calls SEL, best first. */
+/** Vendors' names for the log that IPMI calls SEL, best first. */
 const LOGS = [
   /^sel$/i,
   /^iml$/i,
@@ -147,9 +147,11 @@ export const TRIALS: readonly Trial[] = [
     action: "read-sensors",
     isThere: (tree) => sensorLimits(tree)[1] > 0,
     differs(data, tree) {
-      const { length } = z.object({ sensors: list }).parse(data).sensors;
+      const Sensors = z.object({ sensors: z.array(z.object({ state: z.string().optional() })) });
+      // A chassis that is listed and answers with an error is named as not read.
+      const { length } = Sensors.parse(data).sensors.filter(({ state }) => state !== "not read");
       const [least, most] = sensorLimits(tree);
-      // Of several machines behind one BMC, each has its own.
+      // Each of several machines behind one BMC has its own sensors.
       const share = tree.systems.length > 1 ? 1 / tree.systems.length : 1;
       const isWithin = length >= least * share && length <= most;
       return isWithin ? undefined : `${length} sensors instead of ${least} to ${most}`;

@@ -233,12 +233,6 @@ describe("settings of the cluster that cannot be meant", () => {
     ]);
   });
 
-  it("are those of the sharing of lanes, which leader election has replaced", () => {
-    expect(problemsOf({ PBNJ_SHARE_LANES: "true" })).toEqual([
-      expect.stringMatching(/^PBNJ_SHARE_LANES: is gone: use leader election, --leader-election/),
-    ]);
-  });
-
   it("are Machines beside Jobs of v1alpha2, which name Hardware", () => {
     const env = { PBNJ_RUFIO: "true", PBNJ_RUFIO_API: "v1alpha2" };
 

@@ -13,11 +13,11 @@ export interface Difference {
   /** The setting, and with a dot the BIOS attribute or the firmware's component: `bios.NumCores`. */
   readonly field: string;
   readonly wanted: BiosValue | readonly string[];
-  /** Of firmware: the IDs of the components that have the name, as the BMC lists them. */
+  /** For firmware: the IDs of the components with the name, as the BMC lists them. */
   readonly ids?: readonly string[];
   readonly actual?: BiosValue | readonly string[];
   readonly state: DriftState;
-  /** Why it is unknown, or why firmware that differs is not updated. */
+  /** Why it is unknown, or why it is not corrected. */
   readonly reason?: string;
 }
 

@@ -132,7 +132,7 @@ export interface EarlierRun {
   readonly hasEnded: boolean;
   /** Since it was launched, by the wall clock. */
   readonly ageMs: number;
-  /** As the launch was recorded. */
+  /** The handle that was recorded at the launch. */
   readonly handle: LaunchHandle;
   /** Call only if it has ended. Resolves when it is gone. */
   remove(signal: AbortSignal): Promise<void>;

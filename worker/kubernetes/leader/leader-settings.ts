@@ -32,9 +32,9 @@ const rules: readonly CrossCheck<Given>[] = [
 ];
 
 interface LeaderElectionConfig {
-  /** Of this shard. */
+  /** Name of this shard's Lease. */
   readonly lease: string;
-  /** The same for all shards: it owns the Jobs. */
+  /** Name of the group of all shards, which owns the Jobs. */
   readonly group: string;
 }
 
@@ -54,10 +54,6 @@ export const leaderSettings = {
   not: ["run"],
   settings,
   rules,
-  retired: {
-    shareLanes: "is gone: use leader election, --leader-election (docs/how-to/upgrade-notes.md)",
-    shareGroup: "is gone: use --leader-election-lease (docs/how-to/upgrade-notes.md)",
-  },
   cluster: ({ leaderElection }) => (leaderElection ? "used" : undefined),
   config,
 } satisfies ConfigPart<Given>;
