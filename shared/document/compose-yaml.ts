@@ -26,9 +26,9 @@ export interface ComposedYaml {
   readonly aliases: ReadonlyMap<Alias, Node>;
 }
 
-/** The YAML package is recursive and has no limit of its own: it throws a RangeError, or reports what it caught. */
-/** Of the parser's own; more are left out. */
+/** Faults of the syntax that are kept. */
 const MOST_FAULTS = 100;
+/** The YAML package is recursive and has no limit of its own: it throws a RangeError, or reports what it caught. */
 const CAUGHT_OVERFLOW = /stack overflow|call stack/i;
 
 /**
@@ -64,7 +64,7 @@ export function composeYaml(text: string, lineCounter?: LineCounter): ComposedYa
 function documentOf(text: string, lineCounter: LineCounter | undefined): Document.Parsed {
   const options = { prettyErrors: false, uniqueKeys: false, ...(lineCounter && { lineCounter }) };
   const tokens = withFewFaults(new Parser(lineCounter?.addNewLine).parse(text));
-  const [first, second] = new Composer<Document.Parsed>(options).compose(tokens, true, text.length);
+  const [first, second] = new Composer(options).compose(tokens, true, text.length);
   if (!first) throw new Error("a document is composed also of nothing");
   if (second) {
     const [start, end] = second.range;
