@@ -20,7 +20,7 @@ const PARTS: Readonly<Record<string, Part>> = {
     testFiles: [
       "test/worker/{executor-journal,legacy-again,legacy-hooks}.test.ts",
       "test/worker/{execution,lanes}/*.test.ts",
-      "test/worker/core/execution/crash-points.test.ts",
+      "test/worker/core/run/crash-points.test.ts",
       "test/worker/features/status/worker.test.ts",
     ],
   },

@@ -3,17 +3,14 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Environment } from "../../shared/tracing/variables.ts";
 import type { ConfigPart } from "../config/part.ts";
 import type { WatchedFile } from "../config/reload.ts";
-import type { Action, ActionId } from "../core/action/action.ts";
+import type { Action } from "../core/action/action.ts";
 import type { HardwareOfMachines } from "../core/action/hardware-seen.ts";
-import type { MachineNotice } from "../core/action/machine-notice.ts";
-import type { ClusterFacts, Observer, SeenAction, WorkerFacts } from "../core/action/observer.ts";
-import type { ReferenceRefusal } from "../core/action/reference.ts";
-import type { Waking } from "../core/action/waking.ts";
+import type { SeenAction } from "../core/action/observer.ts";
 import type { ActionJournal } from "../core/journal/journal.ts";
 import type { StateDirectory } from "../core/journal/state-directory.ts";
 import type { LaneChanges } from "../core/lanes/worker.ts";
-import type { Runtime } from "../core/runtime/runtime.ts";
-import type { ActionSource, StatusSink } from "../core/source/source.ts";
+import type { Runtime } from "../core/ports/runtime.ts";
+import type { Deletions, Source, Waking } from "../core/ports/source.ts";
 import type { Locks } from "../core/turns/turns.ts";
 import type { Finding } from "../findings/finding.ts";
 import type { Cluster } from "../kubernetes/client/cluster.ts";
@@ -24,9 +21,13 @@ import type { MachineUse } from "../machines/agent-id.ts";
 import type { CombinedInventory } from "../machines/combined-inventory.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import type { Policy } from "../policy/policy.ts";
+import type { ReferenceRefusal } from "../policy/reference.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
 import type { ServerApi } from "../sources/server/connect-server.ts";
 import type { MachineReader } from "./machine-reader.ts";
+import type { ClusterFacts, WorkerFacts } from "./shared/facts.ts";
+import type { MachineNotice } from "./shared/machine-notice.ts";
+import type { WorkerObserver, WorkerObservers } from "./shared/observer.ts";
 
 /**
  * A feature as the table in `main/features.ts` has it. Its module loads the feature's code only when it is opened. `Config` is what
@@ -82,7 +83,7 @@ export interface Feature {
   readonly source?: OwnSource;
   /** Knows when the tink server may have actions. */
   readonly waking?: Waking;
-  readonly observer?: Partial<Observer>;
+  readonly observer?: WorkerObserver;
   /** What it knows, for pages, metrics and health. */
   readonly facts?: Partial<WorkerFacts>;
   /** Its HTTP routes. */
@@ -93,12 +94,10 @@ export interface Feature {
   readonly offers?: Offers;
   /** A runtime that takes some actions from another one. */
   runtime?(base: Runtime): Runtime;
-  /** As `ExecutorOptions.traceEnvironment`. */
+  /** Variables that join an action to its trace. */
   traceEnvironment?(action: SeenAction): Readonly<Record<string, string>>;
-  /** As `ExecutorOptions.cancelOf`. */
-  cancelOf?(action: ActionId): AbortSignal | undefined;
-  /** As `WorkflowCheckOptions.seesDeletion`. */
-  seesDeletion?(action: ActionId): boolean;
+  /** Sees when workflows of the tink server are deleted. */
+  readonly deletions?: Deletions;
   clusterFacts?(): Partial<ClusterFacts>;
   /** Opens what every worker serves, also one that waits until it leads. Rejects with one line. */
   serve?(facts: WorkerFacts): Promise<void>;
@@ -122,8 +121,7 @@ export interface FlushTerms {
 /** A source of actions inside the worker, with an agent ID of its own. */
 interface OwnSource {
   readonly agentId: string;
-  readonly source: ActionSource & Waking;
-  readonly sink: StatusSink;
+  readonly source: Source;
 }
 
 /** What features use of each other. Absent without the feature that has it. */
@@ -168,7 +166,7 @@ export interface WorkerParts<Config extends SharedConfig = SharedConfig> {
   /** Of the features before. */
   readonly offers: Offers;
   /** Everything that observes the worker. */
-  readonly observer: Observer;
+  readonly observer: WorkerObservers;
   /** Starts and ends lanes after machines have changed; undefined while there are no lanes. */
   readonly updateLanes: () => LaneChanges | undefined;
   readonly clock: Clock;

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { AgentIdCase } from "../core/action/observer.ts";
 import { isInShard, type Shard } from "./shard.ts";
 
 const PLACEHOLDER = "{machine}";
@@ -27,7 +26,13 @@ export function machineNameOf(pattern: string, agentId: string): string | undefi
   return name !== "" && agentIdOf(pattern, name) === agentId ? name : undefined;
 }
 
-/** Those of the named agent IDs that differ from a polled one only in case: the server compares exactly, and no worker polls for them. */
+/** An agent ID as a Workflow names it, and as the worker has it. */
+export interface AgentIdCase {
+  readonly named: string;
+  readonly polled: string;
+}
+
+/** Finds the named agent IDs that differ from a polled one only in case: the server compares exactly, and no worker polls for them. */
 export function inOtherCase(named: Iterable<string>, polled: readonly string[]): readonly AgentIdCase[] {
   const own = new Set(polled);
   const others = [...named].filter((agentId) => !own.has(agentId));

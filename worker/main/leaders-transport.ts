@@ -1,4 +1,4 @@
-import type { ActionSource, Poll, StatusSink } from "../core/source/source.ts";
+import type { ActionSource, Poll, StatusSink } from "../core/ports/source.ts";
 
 /**
  * Lets through only what the leader may send: this process may have been suspended, or without a network. The next leader then adopts its

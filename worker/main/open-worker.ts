@@ -2,37 +2,35 @@ import { hostname } from "node:os";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { readTextFile } from "../../shared/read-text-file.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { Environment } from "../../shared/tracing/variables.ts";
 import { reloadFiles } from "../config/reload.ts";
-import type { ActionId } from "../core/action/action.ts";
-import {
-  type ClusterFacts,
-  type LeaderFacts,
-  type Observer,
-  observers,
-  type WorkerFacts,
-} from "../core/action/observer.ts";
 import { Journal } from "../core/journal/journal.ts";
 import { type StateDirectory, StateDirectoryProblem } from "../core/journal/state-directory.ts";
 import { laneFields } from "../core/lanes/lane-changes.ts";
 import { type LaneControl, Worker } from "../core/lanes/worker.ts";
-import { ActionSlots, type Locks, MachineLocks } from "../core/turns/turns.ts";
-import { readTextFile } from "../document/read-text-file.ts";
+import type { Source } from "../core/ports/source.ts";
+import { Executor } from "../core/run/executor.ts";
+import { ActionSlots, type Locks, MachineLocks, Turns } from "../core/turns/turns.ts";
 import type { Feature, FlushTerms, Offers, WorkerParts } from "../features/feature.ts";
 import { MachineReader } from "../features/machine-reader.ts";
+import type { ClusterFacts, WorkerFacts } from "../features/shared/facts.ts";
+import { type WorkerObserver, type WorkerObservers, workerObservers } from "../features/shared/observer.ts";
 import type { Cluster } from "../kubernetes/client/cluster.ts";
+import type { LeaderFacts } from "../kubernetes/leader/leader-election.ts";
 import { Access } from "../listener/http/access.ts";
 import type { HttpListener } from "../listener/http/http-listener.ts";
 import { serveHttp } from "../listener/http/serve-http.ts";
 import { machineNameOf, polledAgentIds } from "../machines/agent-id.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
+import { policyRefusal, referenceRefusal } from "../policy/decide.ts";
 import { tenantOf } from "../policy/tenant-rule.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
 import { type ConnectedTransport, connectServer } from "../sources/server/connect-server.ts";
 import { noServer } from "../sources/server/no-server.ts";
-import { composeExecutor, policyRefusal, referenceRefusal } from "./compose-executor.ts";
+import { composeMachines } from "./compose-machines.ts";
 import { composeRuntime } from "./compose-runtime.ts";
 import { leadersTransport } from "./leaders-transport.ts";
 import { RuleFiles } from "./rule-files.ts";
@@ -66,8 +64,10 @@ export async function openWorker(
   const rules = new RuleFiles(config, env, log);
   const policy = () => rules.policy;
   const { inventory } = rules;
-  const seeing: Partial<Observer>[] = [];
-  const observer = observers(seeing, (thrown) => log.error({ error: textOf(thrown) }, "observer failed"));
+  const seeing: WorkerObserver[] = [];
+  const observer = workerObservers(seeing, (thrown) =>
+    log.error({ error: textOf(thrown) }, "observer failed"),
+  );
   const { leadership, locks, takeOver } = await openLeadership(config, cluster, clock, log);
   const isLeading = () => leadership?.isLeading ?? true;
   const authGate = new AuthGate(clock);
@@ -81,7 +81,7 @@ export async function openWorker(
     ...{ config, env, own, state, policy, inventory, locks, reader, cluster, isLeading, offers, observer },
     journal: () => journal ?? { find: () => undefined },
     references: referenceRefusal(policy),
-    refusal: (action, machine) => policyRefusal(action, machine, { policy, catalogue: own.library }),
+    refusal: (action, machine) => policyRefusal(policy(), own.library, action, machine),
     updateLanes: () => lanes?.setAgentIds(agentIds()),
     ...{ clock, log },
   };
@@ -96,15 +96,22 @@ export async function openWorker(
 
   journal = await openJournal(state, log, observer, clock);
   const opened = journal;
-  const sources = new Map(features.flatMap(({ source }) => (source ? [[source.agentId, source]] : [])));
+  const sources = new Map(
+    features.flatMap(({ source }) => (source ? [[source.agentId, source.source]] : [])),
+  );
   const agentIds = () => [...polledAgentIds(config, inventory), ...sources.keys()];
   const server = openServer(config, { features, offers, inventory, clock, log });
   const transport = server ?? noServer;
   // The server often restarts together with the cluster.
   cluster?.onWatchOpened(() => transport.probeNow?.());
-  const served = leadership ? leadersTransport(transport, isLeading) : transport;
-  const sinkOf = ({ agentId }: Pick<ActionId, "agentId">) => sources.get(agentId)?.sink ?? served;
-  const waking = features.find((feature) => feature.waking)?.waking;
+  const served: Source = {
+    ...(leadership ? leadersTransport(transport, isLeading) : transport),
+    // The sources inside a worker have their own records.
+    isShared: leadership !== undefined,
+    waking: features.find((feature) => feature.waking)?.waking,
+    deletions: features.find((feature) => feature.deletions)?.deletions,
+  };
+  const sourceOf = (agentId: string) => sources.get(agentId) ?? served;
   const base = await composeRuntime(config, {
     ...{ log, own, env, state, policy, cluster },
     ...(leadership && { isLeading }),
@@ -114,20 +121,23 @@ export async function openWorker(
     tenants: () => policy().tenants?.length ?? 0,
     tenantOf: (workflowId) => tenantOf({ workflowId }, policy().tenants),
   });
-  const executor = composeExecutor(config, {
-    catalogue: own.library,
-    ...{ inventory, policy, runtime, slots, locks, authGate, secretCommands, journal, log, clock, observer },
-    sink: {
-      report: (status, signal) => sinkOf(status.action).report(status, signal),
-      isGone: async (running, signal) => (await sinkOf(running.action).isGone?.(running, signal)) ?? false,
-      isUnavailable: (action) => sinkOf(action).isUnavailable?.(action) ?? false,
-    },
-    seesDeletion: (action) => features.some((feature) => feature.seesDeletion?.(action)),
-    isLeading,
-    // The sources inside a worker have their own records.
-    isShared: ({ agentId }) => leadership !== undefined && !sources.has(agentId),
-    cancelOf: (action) => firstOf(features, (feature) => feature.cancelOf?.(action)),
+  const { secretNamespace } = runtime;
+  const executor = new Executor({
+    machines: composeMachines({
+      ...{
+        use: config,
+        catalogue: own.library,
+        inventory,
+        policy,
+        authGate,
+        secretCommands,
+        secretNamespace,
+      },
+    }),
+    ...{ runtime, journal, turns: new Turns(locks, slots), sourceOf, isLeading, observer, clock, log },
     traceEnvironment: (action) => firstOf(features, (feature) => feature.traceEnvironment?.(action)) ?? {},
+    defaultTimeoutMs: config.defaultActionTimeoutMs,
+    maxBackoffMs: config.backoffMaxIntervalMs,
   });
   const access = config.http && new Access(config.http.files);
   const watchedFiles = () => [
@@ -158,8 +168,7 @@ export async function openWorker(
   const worker = new Worker({
     services: {
       agentIds,
-      sourceOf: (agentId) => sources.get(agentId)?.source ?? served,
-      wakingOf: (agentId) => sources.get(agentId)?.source ?? waking,
+      sourceOf,
       async ready(stop) {
         await Promise.all([takeOver(stop), all((feature) => feature.ready?.(stop))]);
       },
@@ -183,7 +192,7 @@ export async function openWorker(
       await reloadFiles({ files, intervalMs, readFile: readTextFile, clock, log, observer }, stop);
     },
     ...defined({ leadership }),
-    ...{ transport, runtime, executor, observer, facts, clock, log },
+    ...{ transport, runtime, executor, observer, clock, log },
     maxBackoffMs: config.backoffMaxIntervalMs,
     shutdownGraceMs: config.shutdownGraceMs,
   });
@@ -224,7 +233,7 @@ async function openLeadership(
 async function openJournal(
   { journal: directory, verify }: StateDirectory,
   log: Logger,
-  observer: Observer,
+  observer: WorkerObservers,
   clock: Clock,
 ): Promise<Journal> {
   try {

@@ -4,7 +4,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { makeFolder } from "../../../shared/make-folder.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { JournalSeen, Observer } from "../action/observer.ts";
+import type { JournalSeen, Observers } from "../action/observer.ts";
 import { appendText, overwriteTextFile, PART, replaceTextFile, SyncedFolder } from "./durable-file.ts";
 import { isSettled, type JournalEntry } from "./entry.ts";
 import { encodeEntry } from "./entry-text.ts";
@@ -35,7 +35,7 @@ export interface JournalOptions {
   readonly directory: string;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly observer?: Pick<Observer, "journal">;
+  readonly observer?: Pick<Observers, "journal">;
   /** Called before a launch is recorded; rejects when another worker may own the directory. */
   readonly verify?: () => Promise<void>;
 }

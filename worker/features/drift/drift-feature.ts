@@ -1,8 +1,9 @@
 import { version } from "../../../shared/version.ts";
-import type { MachineNotice } from "../../core/action/machine-notice.ts";
-import { DRIFT_AGENT_ID } from "../../core/action/source-agent-ids.ts";
 import { agentIdOf, hasMachine } from "../../machines/agent-id.ts";
+import { heldSource } from "../../sources/held-queue.ts";
 import type { Feature, FeatureDefinition, SharedConfig, WorkerParts } from "../feature.ts";
+import type { MachineNotice } from "../shared/machine-notice.ts";
+import { DRIFT_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { type DriftPart, driftSettings } from "./drift-settings.ts";
 
 type Config = SharedConfig & DriftPart;
@@ -46,10 +47,12 @@ async function openDrift(worker: WorkerParts<Config>): Promise<Feature> {
   });
   const { queue } = enforcer;
   return {
-    source: { agentId: DRIFT_AGENT_ID, source: queue.held, sink: queue },
+    source: {
+      agentId: DRIFT_AGENT_ID,
+      source: heldSource(queue.held, queue, (action) => queue.cancelOf(action)),
+    },
     observer: watch.observer,
     facts: { machineDrift: (machine) => watch.find(machine) },
-    cancelOf: (action) => queue.cancelOf(action),
     run: (stop) => watch.run(stop),
   };
 }

@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { INPUT_BYTES } from "../../../shared/input-limits.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { ActionId, ActionStatus } from "../../core/action/action.ts";
-import type { Acknowledgement, Poll, Transport, WorkflowSet } from "../../core/source/source.ts";
+import type { Acknowledgement, Poll, Transport, WorkflowSet } from "../../core/ports/source.ts";
 import { MalformedAction } from "../../sources/action-fields.ts";
 import { callStreaming, callUnary } from "../../sources/grpc/call.ts";
 import type { Channel } from "../../sources/grpc/channel.ts";

@@ -1,4 +1,4 @@
-import type { Runtime } from "../../core/runtime/runtime.ts";
+import type { Runtime } from "../../core/ports/runtime.ts";
 import type { FeatureDefinition, SharedConfig } from "../feature.ts";
 import type { HostRuntimeOptions } from "./host-runtime.ts";
 import { type Metal3Part, metal3Settings } from "./metal3-settings.ts";

@@ -2,11 +2,12 @@ import { join } from "node:path";
 import { defined } from "../../../shared/defined.ts";
 import { version } from "../../../shared/version.ts";
 import { type Action, actionKey } from "../../core/action/action.ts";
-import { PBNJ_AGENT_ID } from "../../core/action/source-agent-ids.ts";
 import { isSettled } from "../../core/journal/entry.ts";
 import { resolveMachine } from "../../machines/resolve-machine.ts";
 import { decide, decideMachine } from "../../policy/decide.ts";
+import { heldSource } from "../../sources/held-queue.ts";
 import type { Feature, SharedConfig, WorkerParts } from "../feature.ts";
+import { PBNJ_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { ApiAccess } from "./listener/api-access.ts";
 import { type Listener, listen } from "./listener/listen.ts";
 import type { PbnjPart } from "./pbnj-settings.ts";
@@ -34,10 +35,12 @@ export function openPbnj(worker: WorkerParts<SharedConfig & PbnjPart>): Feature 
   });
   let listener: Listener | undefined;
   return {
-    source: { agentId: PBNJ_AGENT_ID, source: tasks.queue, sink: tasks },
+    source: {
+      agentId: PBNJ_AGENT_ID,
+      source: heldSource(tasks.queue, tasks, (action) => tasks.cancelOf(action)),
+    },
     observer: tasks.observer,
     watchedFiles: access.watchedFiles(),
-    cancelOf: (action) => tasks.cancelOf(action),
     /** Reads the tasks of an earlier worker and starts to listen. */
     async open() {
       await store.open();

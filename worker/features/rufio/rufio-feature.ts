@@ -69,11 +69,10 @@ async function openFeature(worker: WorkerParts<Config>): Promise<Feature> {
     hardware: settings.hardware ? offers.hardware : undefined,
     getPower: (machine, signal) => reader.getPower(machine, signal),
   });
-  const { agentId, observer, sink, source } = opened;
+  const { agentId, observer, source } = opened;
   return {
-    source: { agentId, sink, source },
+    source: { agentId, source },
     observer,
-    cancelOf: (action) => opened.cancelOf(action),
     clusterFacts: () => ({
       problems: Object.entries(opened.state().watches).flatMap(([resource, state]) =>
         state.kind === "failing" ? [`Rufio's ${resource}: ${state.error.message}`] : [],

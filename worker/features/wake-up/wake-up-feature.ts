@@ -34,8 +34,7 @@ async function openWakeUp({ clock, cluster, config, inventory, log }: WorkerPart
     // Only a poll starts a workflow by a rule.
     ...(!config.agentAttributes && { waking: workflows }),
     offers: { hasWorkflow: (agentId) => workflows.hasOpen(agentId) },
-    cancelOf: (action) => workflows.cancelOf(action),
-    seesDeletion: (action) => workflows.seesDeletion(action),
+    deletions: workflows,
     clusterFacts: () => ({
       agentIdsInOtherCase: () => inOtherCase(workflows.named(), polledAgentIds(config, inventory)),
     }),

@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import type { Logger } from "../../../shared/logger.ts";
 import { raceAbort } from "../../../shared/race-abort.ts";
-import type { Acknowledgement, Transport } from "../../core/source/source.ts";
+import type { Acknowledgement, Transport } from "../../core/ports/source.ts";
 import { codeName, failedPollOfError } from "../grpc/grpc-errors.ts";
 
 export type ApiName = "current" | "legacy";

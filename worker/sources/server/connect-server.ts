@@ -1,6 +1,6 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { Transport } from "../../core/source/source.ts";
+import type { Transport } from "../../core/ports/source.ts";
 import { Channel } from "../grpc/channel.ts";
 import { createDialer } from "../grpc/dial.ts";
 import { currentApi, type TinkTransportOptions } from "../tink/tink-transport.ts";

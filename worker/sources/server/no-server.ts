@@ -1,5 +1,5 @@
 import { raceAbort } from "../../../shared/race-abort.ts";
-import type { Transport } from "../../core/source/source.ts";
+import type { Transport } from "../../core/ports/source.ts";
 
 /** In place of a tink server that is not configured. An earlier worker may have left actions to report. */
 export const noServer: Transport = {

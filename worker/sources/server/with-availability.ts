@@ -1,4 +1,4 @@
-import type { Acknowledgement, Poll, Transport } from "../../core/source/source.ts";
+import type { Acknowledgement, Poll, Transport } from "../../core/ports/source.ts";
 import { Availability, type AvailabilityOptions, type Failure } from "./availability.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { Hardware } from "../../../shared/bmc/operations/inventory.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { ActionStatus } from "../../core/action/action.ts";
-import type { Poll, Transport } from "../../core/source/source.ts";
+import type { Poll, Transport } from "../../core/ports/source.ts";
 import { MalformedAction } from "../action-fields.ts";
 import { callUnary } from "../grpc/call.ts";
 import { Channel, type ChannelOptions } from "../grpc/channel.ts";

@@ -10,7 +10,7 @@ import { startLegacyTinkServer } from "../../../../simulators/tink-legacy/server
 import type { ActionStatus } from "../../../../worker/core/action/action.ts";
 import { noObserver } from "../../../../worker/core/action/observer.ts";
 import { runLane } from "../../../../worker/core/lanes/lane.ts";
-import type { Transport } from "../../../../worker/core/source/source.ts";
+import type { Transport } from "../../../../worker/core/ports/source.ts";
 import { legacyServerApi } from "../../../../worker/features/legacy/legacy-transport.ts";
 import { connectServer } from "../../../../worker/sources/server/connect-server.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";

@@ -9,7 +9,7 @@ import { exampleTemplate } from "../../../../simulators/tink/example-template.ts
 import { startTinkServer } from "../../../../simulators/tink/server.ts";
 import { startLegacyTinkServer } from "../../../../simulators/tink-legacy/server.ts";
 import type { Action, ActionStatus } from "../../../../worker/core/action/action.ts";
-import type { Poll, Transport } from "../../../../worker/core/source/source.ts";
+import type { Poll, Transport } from "../../../../worker/core/ports/source.ts";
 import { legacyServerApi } from "../../../../worker/features/legacy/legacy-transport.ts";
 import { connectServer } from "../../../../worker/sources/server/connect-server.ts";
 

@@ -3,7 +3,7 @@ import { createServer, type Http2Server, type Http2Session, type ServerHttp2Stre
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Transport } from "../../../../worker/core/source/source.ts";
+import type { Transport } from "../../../../worker/core/ports/source.ts";
 import { ActionResponseSchema } from "../../../../worker/sources/tink/gen/workflow_pb.ts";
 import {
   createTinkTransport,

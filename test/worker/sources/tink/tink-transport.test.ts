@@ -9,7 +9,7 @@ import {
   type TinkServerOptions,
 } from "../../../../simulators/tink/server.ts";
 import type { Action, ActionStatus } from "../../../../worker/core/action/action.ts";
-import type { Poll, Transport } from "../../../../worker/core/source/source.ts";
+import type { Poll, Transport } from "../../../../worker/core/ports/source.ts";
 import {
   createTinkTransport,
   type TinkTransportOptions,
