@@ -50,7 +50,7 @@ function filesIn(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name));
 }
 
-/** Of `Europe/Berlin`, not of `America/Swift_Current`. */
+/** Places in time zones of one level: `Berlin` of `Europe/Berlin`, but nothing of `America/Swift_Current`. */
 const places = new Set(
   Intl.supportedValuesOf("timeZone").flatMap(
     (zone) => /^\w+\/([A-Za-z]+)$/.exec(zone)?.[1]?.toLowerCase() ?? [],

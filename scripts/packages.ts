@@ -27,7 +27,7 @@ const pages = filePages(repository, version);
 const shared = Object.fromEntries(Object.entries(root).filter(([name]) => SHARED.includes(name)));
 /** What only some programs need: a console over SSH. */
 const OPTIONAL = ["ssh2"];
-// Of undici 8, which the command line contains.
+// Required by undici 8, which the command line contains.
 const engines = { node: ">=22.19" };
 const TARGET = "node22.19";
 

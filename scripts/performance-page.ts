@@ -7,7 +7,7 @@ import { type Metric, medianCell, NO_FIGURE, Report, type Scenario } from "./per
 
 const RESULTS = new URL("../bench/results/peers.json", import.meta.url);
 const START = "<!-- generated from bench/results/peers.json: npm run docs -->";
-/** Of a BMC in another building. */
+/** Latency of a BMC in another building. */
 const NEAR = "20 ms";
 
 /** The page with the figures of the last `npm run bench:peers`. */

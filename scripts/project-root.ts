@@ -1,4 +1,4 @@
 import { join } from "node:path";
 
-/** Of the checkout. */
+/** Root folder of the checkout. */
 export const projectRoot = join(import.meta.dirname, "..");

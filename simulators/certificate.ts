@@ -70,7 +70,7 @@ export function createKey(): string {
 }
 
 export interface SigningRequestOptions {
-  /** Of the requester, PEM. */
+  /** The requester's key, PEM. */
   readonly key: string;
   readonly commonName: string;
   readonly altNames?: readonly string[];

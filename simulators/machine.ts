@@ -37,7 +37,7 @@ export interface SimulatedKey {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** As delivered. */
+/** The keys of a delivered machine. */
 export function defaultKeys(): Record<SimulatedKeyDatabase, readonly SimulatedKey[]> {
   const certificate = (commonName: string): SimulatedKey => ({
     id: "1",
@@ -76,7 +76,7 @@ export interface SimulatedBiosState {
   scheduled: boolean;
 }
 
-/** As delivered. */
+/** The BIOS attributes of a delivered machine. */
 export const BIOS_DEFAULTS = {
   BootMode: "Uefi",
   ProcTurboMode: "Enabled",
@@ -200,7 +200,7 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   /** Why it last restarted, and what last happened to its power: as IPMI writes them (sections 28.11 and 28.2). */
   restartCause = 0;
   lastPowerEvent = 0;
-  /** The same in Redfish's words; not shown when undefined. */
+  /** Redfish's word for the cause; not shown if undefined. */
   resetCause: string | undefined;
   /** How often it was started; not counted when undefined. */
   bootCount: number | undefined;

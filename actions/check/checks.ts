@@ -84,7 +84,7 @@ async function checkClock({ client, clock, maxClockSkew, signal }: CheckContext)
 export interface CheckRow extends Finding {
   readonly provider: ProviderName;
   readonly check: CheckName;
-  /** Of this check; both absent where the BMC was not asked. */
+  /** Cost of this check; both absent if the BMC was not asked. */
   readonly durationMs?: number;
   readonly roundTrips?: number;
 }

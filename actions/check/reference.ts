@@ -38,7 +38,7 @@ const tally = z
   })
   .describe("All checks of one provider");
 
-/** Of a run against `npm run simulate -- redfish --latency 40`; nothing answered at the port of IPMI. */
+/** Recorded in a run against `npm run simulate -- redfish --latency 40`; nothing answered at the port of IPMI. */
 const REDFISH: Readonly<Record<CheckName, Omit<CheckRow, "provider" | "check">>> = {
   login: { ...ok("2 round trips"), durationMs: 241, roundTrips: 2 },
   certificate: { ...ok("expires in 364 days, on 2027-11-27"), durationMs: 0, roundTrips: 0 },

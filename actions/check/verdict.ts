@@ -29,7 +29,7 @@ export async function unmet(
   return undefined;
 }
 
-/** As in every other action: the reason of each provider, or only that of the refusal. */
+/** The error of a failed login, worded like that of every other action: each provider's reason, or only the refusal's. */
 function loginError(rows: readonly CheckRow[]): BmcError {
   const refusal = rows.find((row) => row.state === "failed" && row.class === "auth");
   return errorOf(refusal ? [refusal] : rows);

@@ -34,7 +34,7 @@ export async function performTask(
   }
 }
 
-/** As in Rufio, `off` forces and `soft` asks; the BMC itself cycles; a machine that is off is not reset. */
+/** Maps Rufio's verbs: `off` forces and `soft` asks; the BMC itself cycles; a machine that is off is not reset. */
 export function powerRequest(verb: PowerVerb, { softTimeoutMs, timeoutMs }: PowerTimeouts): PowerRequest {
   switch (verb) {
     case "on":

@@ -21,7 +21,7 @@ const REFUSED_KEYS = {
 export interface Candidate {
   /** Its position in the file, from 1. */
   readonly number: number;
-  /** As an inventory has it, with absolute paths. */
+  /** Where the credentials come from, in the inventory's form with absolute paths. */
   readonly source: Credentials;
   readonly username: string;
   readonly password: Secret;

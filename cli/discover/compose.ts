@@ -31,7 +31,7 @@ export interface Composed {
 
 export interface ComposeOptions {
   readonly format: Format;
-  /** Of objects. */
+  /** Namespace of the objects that are written. */
   readonly namespace: string;
   /** Whether fingerprints that no authority verifies are written. */
   readonly trustOnFirstUse: boolean;

@@ -187,7 +187,7 @@ async function readMachine(session: Session, signal: AbortSignal): Promise<Found
   return { ...texts, macs: [...new Set(macs)].slice(0, MOST_MACS) };
 }
 
-/** Of one interface: neither zero nor a group's (IEEE 802, bit 0 of the first byte). */
+/** Whether a text is one interface's MAC address: neither zero nor a group's (IEEE 802, bit 0 of the first byte). */
 function isMac(text: string): boolean {
   return MAC.test(text) && text !== "00:00:00:00:00:00" && (Number.parseInt(text.slice(0, 2), 16) & 1) === 0;
 }

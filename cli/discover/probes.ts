@@ -61,7 +61,7 @@ export async function probeRedfish(
   }
 }
 
-/** As Intel AMT names itself in every answer, also without a login. */
+/** Intel AMT's name in every answer, also without a login. */
 const AMT_SERVER =
   /^Intel\(R\) (?:Active Management Technology|Standard Manageability)(?:[ /]([\d.]{1,20}))?/i;
 

@@ -16,9 +16,9 @@ import { compare, withoutSecrets } from "../../worker/features/drift/compare.ts"
 import { UPDATE_TIMEOUT_MS } from "../../worker/features/drift/next-correction.ts";
 import { readMachine } from "../../worker/features/drift/read-machine.ts";
 import type { Difference, Setting } from "../../worker/features/shared/drift-seen.ts";
-import { type Correction, correct } from "./correct.ts";
+import { type Correction, confirmed, correct } from "./correct.ts";
 
-/** As the timeout of an action. */
+/** The default timeout of an action. */
 const MACHINE_TIMEOUT_MS = 600_000;
 
 /** A machine beside its desired state. */
@@ -63,16 +63,23 @@ export async function checkMachine(
   try {
     const { observed, error } = await readMachine(bmc, desired, signal);
     const differences = compare(desired, observed, connection.bootMode);
-    const corrections =
-      enforce && !error
-        ? await correct(bmc, desired, differences, { signal, onSetting })
-        : new Map<string, Correction>();
+    const facts = () => defined({ provider: bmc.provider, error: error && failureOf(error, redact) });
+    if (!enforce || error || !differences.some(({ state }) => state === "different")) {
+      return { machine, ...facts(), differences: differences.map((one) => redacted(one, redact)) };
+    }
+    const corrections = await correct(bmc, desired, differences, { signal, onSetting });
+    lines.show(machine, { text: "reading again" });
+    const again = await readMachine(bmc, desired, signal);
+    const found = compare(desired, again.observed, connection.bootMode);
     return {
       machine,
-      ...defined({ provider: bmc.provider, error: error && failureOf(error, redact) }),
+      ...facts(),
+      ...defined({ error: again.error && failureOf(again.error, redact) }),
       differences: differences.map((one) => {
-        const correction = one.state === "different" ? corrections.get(one.field) : undefined;
-        return redacted({ ...one, ...defined({ correction }) }, redact);
+        const now = found.find(({ field }) => field === one.field);
+        const correction = corrections.get(one.field);
+        if (one.state !== "different" || !correction) return redacted(now ?? one, redact);
+        return redacted({ ...one, correction: confirmed(correction, now) }, redact);
       }),
     };
   } finally {
@@ -110,6 +117,7 @@ export function exitCodeFor(results: readonly MachineDrift[], by: StopSignal): n
 /** Whether something differs that was not corrected. */
 export function hasDrift({ differences }: MachineDrift): boolean {
   return differences.some(
-    ({ state, correction }) => state === "different" && correction?.state !== "corrected",
+    ({ state, correction }) =>
+      state === "different" && correction?.state !== "corrected" && correction?.state !== "pending",
   );
 }

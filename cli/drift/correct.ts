@@ -2,30 +2,32 @@ import type { BmcClient } from "../../shared/bmc/client.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
+import { reasonToStayOff } from "../../worker/features/drift/compare.ts";
 import { biosValuesOf, CORRECTION_ORDER, updateOf } from "../../worker/features/drift/next-correction.ts";
 import type { Difference, Setting } from "../../worker/features/shared/drift-seen.ts";
 
 /** What became of a difference. */
 export interface Correction {
-  readonly state: "corrected" | "failed" | "skipped";
+  /** `pending`: sent, and waits for the machine's next boot. */
+  readonly state: "corrected" | "pending" | "failed" | "skipped";
   /** How it went, or why nothing was sent. */
   readonly message: string;
-  /** Of a failure. */
+  /** Class of the error if the correction failed. */
   readonly class?: ErrorClass;
 }
 
 /** Failures that say nothing about the next setting. */
 const OF_ONE_SETTING: readonly ErrorClass[] = ["usage", "unsupported", "verify", "state", "bmc"];
-/** As the power actions have them. */
+/** Defaults of the power actions. */
 const STATE_TIMEOUT_MS = 120_000;
 const SOFT_TIMEOUT_MS = 60_000;
-/** As `update-firmware` has them. */
+/** Defaults of `update-firmware`. */
 const UPDATE_LIMITS = { updateMs: 60 * 60_000, verifyMs: 10 * 60_000 };
 const NO_IMAGE = "needs an image: name one, or use update-firmware";
 
 /**
  * Corrects each setting that differs once; the operations verify what they did. Resolves to what became of each difference, by
- * field. Never rejects.
+ * field; only a second reading of the machine shows whether it is corrected (`confirmed`). Never rejects.
  */
 export async function correct(
   bmc: BmcClient,
@@ -50,6 +52,7 @@ export async function correct(
       if (isOver || (failed && setting === "power")) {
         return skipped(`nothing was sent, because ${failed} failed`);
       }
+      if (setting === "power" && different[0]?.reason !== undefined) return skipped(different[0].reason);
       onSetting(setting);
       return correctOne(() => send(bmc, desired, { setting, different }, signal));
     })();
@@ -78,10 +81,20 @@ function skipped(message: string): Correction {
   return { state: "skipped", message };
 }
 
-async function correctOne(operation: () => Promise<{ readonly summary: string }>): Promise<Correction> {
+/** What an operation has sent, as its report says it. */
+interface Sent {
+  readonly summary: string;
+  readonly pending?: boolean;
+}
+
+class StaysOff extends Error {}
+
+async function correctOne(operation: () => Promise<Sent>): Promise<Correction> {
   try {
-    return { state: "corrected", message: (await operation()).summary };
+    const { summary, pending } = await operation();
+    return { state: pending ? "pending" : "corrected", message: summary };
   } catch (thrown) {
+    if (thrown instanceof StaysOff) return skipped(thrown.message);
     const { class: errorClass, message } = BmcError.from(thrown);
     return { state: "failed", message, class: errorClass };
   }
@@ -92,7 +105,7 @@ async function send(
   desired: DesiredState,
   { setting, different }: { readonly setting: Setting; readonly different: readonly Difference[] },
   signal: AbortSignal,
-): Promise<{ readonly summary: string }> {
+): Promise<Sent> {
   const { bootDevice, ntp, power } = desired;
   const timeoutMs = STATE_TIMEOUT_MS;
   if (setting === "bootDevice" && bootDevice) {
@@ -100,7 +113,8 @@ async function send(
   }
   if (setting === "ntp" && ntp) return bmc.setNtp({ enabled: true, servers: ntp }, signal);
   if (setting === "bios") {
-    return bmc.setBios({ values: biosValuesOf(different), applyTime: "on-reset" }, signal);
+    const { summary } = await bmc.setBios({ values: biosValuesOf(different), applyTime: "on-reset" }, signal);
+    return { summary };
   }
   const update = setting === "firmware" && updatesOf(desired, different);
   if (update) {
@@ -108,8 +122,34 @@ async function send(
     const request = { image: { uri }, targets, version, allowDowngrade: false };
     return bmc.updateFirmware(request, UPDATE_LIMITS, signal, () => undefined);
   }
-  if (power === "on") return bmc.setPower({ verb: "on", timeoutMs }, signal);
+  if (power === "on") {
+    // The other corrections took time.
+    const reason = await reasonNow(bmc, signal);
+    if (reason !== undefined) throw new StaysOff(reason);
+    return bmc.setPower({ verb: "on", timeoutMs }, signal);
+  }
   const off = { verb: "off", mode: "soft-then-hard", softTimeoutMs: SOFT_TIMEOUT_MS, timeoutMs } as const;
   if (power === "off") return bmc.setPower(off, signal);
   throw new BmcError("internal", `${setting} cannot be corrected`);
+}
+
+async function reasonNow(bmc: BmcClient, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    return reasonToStayOff(await bmc.getBoot(signal));
+  } catch (thrown) {
+    if (BmcError.from(thrown).class !== "unsupported") throw thrown;
+    return undefined;
+  }
+}
+
+/** What became of a difference, as a second reading of the machine shows it; undefined if that could not read the setting. */
+export function confirmed(correction: Correction, now: Difference | undefined): Correction {
+  const { message, state } = correction;
+  if (state !== "corrected" && state !== "pending") return correction;
+  if (now?.state === "same") return { state: "corrected", message };
+  if (now?.state === "pending" || (now && state === "pending")) return { state: "pending", message };
+  const has = now
+    ? `the second reading shows ${String(now.actual ?? now.reason)}`
+    : "it could not be read again";
+  return { state: "failed", class: "verify", message: `${message}; ${has}` };
 }

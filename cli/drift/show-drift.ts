@@ -38,6 +38,7 @@ function stateOf(result: MachineDrift): string {
   const failure = error?.class ?? differences.find(({ correction }) => correction?.class)?.correction?.class;
   if (failure) return failure;
   if (hasDrift(result)) return "drift";
+  if (differences.some(({ correction }) => correction?.state === "pending")) return "pending";
   if (differences.some(({ correction }) => correction)) return "corrected";
   return (
     (["unknown", "pending"] as const).find((asked) => differences.some(({ state }) => state === asked)) ??

@@ -86,7 +86,7 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
   return { machines, directory, inventoryFile, close };
 }
 
-/** As an inventory may name machines: after the file, and no two alike. */
+/** Unique names that an inventory accepts, made from file names. */
 function recordedNames(files: readonly string[]): readonly string[] {
   const names = files.map((file) => {
     const base = basename(file).replace(/(\.recording)?(\.json)?(\.gz)?$|\.mockup$/g, "");

@@ -15,7 +15,7 @@ interface BmcOptions {
   readonly password: string;
   /** Added to every answer. */
   readonly latencyMs: number;
-  /** Of its web server, if it has TLS. */
+  /** Certificate of the BMC's web server, if it has TLS. */
   readonly certificate: Certificate;
 }
 

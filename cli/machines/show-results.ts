@@ -12,7 +12,7 @@ import type { Machine } from "../../worker/machines/inventory.ts";
 
 export type Format = "text" | "table" | "json" | "yaml";
 
-/** As `OUTPUT` has it. */
+/** The output format that `OUTPUT` names. */
 export function formatOf(env: Readonly<Record<string, string>>): Format {
   const asked = commonInput.output.schema.parse(
     givenValue(commonInput.output.env, { env, flags: {} })?.text ?? "auto",

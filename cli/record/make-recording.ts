@@ -13,11 +13,11 @@ import { type Redactor, redactor } from "../../shared/secret-forms.ts";
 
 export interface MadeRecording {
   readonly recording: Recording;
-  /** As a file has it. */
+  /** The recording as the text of its file. */
   readonly text: string;
-  /** Of the action. */
+  /** Result of the action that was recorded. */
   readonly result: ActionResult | undefined;
-  /** Why a provider has no part in it. */
+  /** Why providers could not be recorded. */
   readonly failures: readonly string[];
 }
 
@@ -74,7 +74,7 @@ function endOf(result: ActionResult, anonymiser: Anonymiser): Recording["action"
   };
 }
 
-/** Of `check`: which checks passed, without their details. */
+/** The result of `check`: which checks passed, without their details. */
 const Checks = z.object({
   checks: z.array(z.object({ provider: z.string(), check: z.string(), state: z.string() })),
 });

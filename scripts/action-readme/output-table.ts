@@ -111,7 +111,7 @@ function fieldsOf(
   return [...own, ...members, ...items];
 }
 
-/** Those of a list that have rows of their own. */
+/** The items of a list that have rows of their own. */
 function itemsOf({ items }: Node, { home }: Places): Node | undefined {
   const node = Node.optional().parse(items);
   if (node && home(node)) return undefined;

@@ -23,7 +23,7 @@ export function sharedObjects(outputs: Outputs): SharedObjects {
   return homes;
 }
 
-/** The same for the same fields, whatever the object is for. */
+/** A key that two objects with equal fields share, whatever they are for. */
 export function keyOf(properties: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(properties);
 }

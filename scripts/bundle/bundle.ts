@@ -34,7 +34,7 @@ const SCRIPT = {
   ...COMMON,
   format: "cjs",
   legalComments: "eof",
-  // As strict as the modules that it is made of.
+  // Modules are strict, so the script must be.
   banner: { js: '(function (require, module, exports, __filename, __dirname, argv) {"use strict";' },
   footer: { js: "})" },
   supported: { "dynamic-import": false },

@@ -35,7 +35,7 @@ if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1
   );
   process.exit(USAGE);
 }
-// As cli/main.ts has it, for the actions' script as well.
+// cli/main.ts does the same, but not for the actions' script.
 for (const signal of ["SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => undefined);
 
 const argv = [...LEADING, ...process.argv.slice(2)];

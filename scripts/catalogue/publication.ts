@@ -42,7 +42,7 @@ export interface PublicationOptions {
   readonly repositoryId?: string | undefined;
   /** `SOURCE_DATE_EPOCH`: seconds since 1970. */
   readonly sourceDateEpoch?: string | undefined;
-  /** Of the commit, RFC 3339. */
+  /** Date of the commit, RFC 3339. */
   readonly commitDate?: string | undefined;
 }
 

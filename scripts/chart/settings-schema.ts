@@ -62,7 +62,7 @@ function setAt(schema: JsonSchema, [first = "", ...rest]: readonly string[], own
   else setAt(below, rest, own);
 }
 
-/** As the formatter has it: an array of plain values on one line. */
+/** JSON in the formatter's style: an array of plain values is on one line. */
 function formatJson(value: unknown): string {
   const text = JSON.stringify(value, undefined, 2);
   const joined = text.replace(

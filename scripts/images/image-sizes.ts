@@ -22,9 +22,9 @@ export const COMPRESSED_LIMIT_BYTES = 48 * MEBIBYTE;
 
 export interface ImageSizes {
   readonly image: string;
-  /** Of its layers, compressed by gzip as registries have them. */
+  /** Size of the image's layers, compressed by gzip as registries have them. */
   readonly compressedBytes: number;
-  /** Of those layers that no other of the images has. */
+  /** Size of the layers that none of the other images has. */
   readonly ownBytes: number;
 }
 

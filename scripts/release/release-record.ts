@@ -2,7 +2,7 @@
 export interface ReleasedImage {
   readonly name: string;
   readonly tag: string;
-  /** Of the index of all platforms, or of the only manifest; absent if an engine built it and did not push. */
+  /** Digest of the index of all platforms, or of the only manifest; absent if an engine built it and did not push. */
   readonly digest?: string;
   readonly platforms: readonly string[];
 }

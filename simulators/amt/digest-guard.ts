@@ -15,7 +15,7 @@ export class DigestGuard {
   #lastCount = 0;
 
   constructor(username: string, password: string, usesOfNonce: number, authInt: boolean) {
-    // As AMT 8 and AMT 16 write it (device-management-toolkit/rps issue 779).
+    // AMT 8 and AMT 16 write it so (device-management-toolkit/rps issue 779).
     this.#qop = authInt ? "auth-int, auth" : "auth";
     this.#username = username;
     this.#password = password;

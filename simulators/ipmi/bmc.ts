@@ -103,7 +103,7 @@ export interface IpmiBmc extends AsyncDisposable {
   readonly console: SimulatedConsole;
   /** Session slots in use, half-open ones included. */
   sessions(): number;
-  /** Those with a completed login. */
+  /** Number of sessions with a completed login. */
   activeSessions(): number;
   /** Forgets every session and request, and hears nothing for `silentMs`. */
   restart(silentMs?: number): void;
@@ -470,7 +470,7 @@ class UdpBmc implements IpmiBmc {
     return this.faults.overrules?.(handler.name, reply) ?? reply;
   }
 
-  /** Of what is bridged, the name that the target knows it by. */
+  /** Name of a command; a bridged one has the name that its target knows. */
   #nameOf(request: wire.Request): string {
     const inner = isSendMessage(request) ? wire.readRequest(request.data.subarray(1)) : request;
     return (inner && findHandler(inner.netFn, inner.command)?.name) ?? "unknown";

@@ -8,7 +8,7 @@ export interface NetworkOptions {
   /** Shares of answers before which a forgery arrives, and of datagrams that arrive cut short. */
   readonly forgery: number;
   readonly truncation: number;
-  /** The same seed makes the same choices. */
+  /** Seed of the random choices. */
   readonly seed: number;
 }
 

@@ -12,7 +12,7 @@ export interface SdrOptions {
   readonly present: boolean;
   /** Answers of Get Sensor Reading by sensor number, instead of the machine's. */
   readonly readings?: Readonly<Record<number, Buffer>>;
-  /** The same of Get Sensor Thresholds. */
+  /** Answers of Get Sensor Thresholds, by sensor. */
   readonly thresholds?: Readonly<Record<number, Buffer>>;
   /** Answers of Get Sensor Reading Factors. */
   readonly factors?: (sensor: number, raw: number) => Buffer;
@@ -53,7 +53,7 @@ export class SimulatedSdr {
     this.#reservation = 0;
   }
 
-  /** As another client that reserves it. */
+  /** Cancels the reservation, like another client that reserves the repository. */
   cancelReservation(): void {
     this.#reservation = 0;
   }

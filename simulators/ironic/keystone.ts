@@ -15,7 +15,7 @@ export interface KeystoneLogin {
   readonly password: string;
 }
 
-/** As much of Keystone v3 as gives out tokens. */
+/** The part of Keystone v3 that issues tokens. */
 export class KeystoneTokens {
   readonly #login: KeystoneLogin;
   readonly #valid = new Set<string>();

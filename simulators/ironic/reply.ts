@@ -4,7 +4,7 @@ export function json(status: number, body: unknown): Reply {
   return { status, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
 }
 
-/** As Ironic has it: JSON in a string of JSON. */
+/** An error of Ironic: JSON in a string of JSON. */
 export function fault(status: number, faultstring: string): Reply {
   const inner = { debuginfo: null, faultcode: status < 500 ? "Client" : "Server", faultstring };
   return json(status, { error_message: JSON.stringify(inner) });

@@ -45,7 +45,7 @@ export interface FakeClusterOptions {
  * It does what this project relies on and no more: what a real server validates, only test/interop proves.
  */
 export class FakeCluster {
-  /** Of a user with every right. */
+  /** Token of a user with every right. */
   readonly token: string;
   /** All requests but the control plane's. */
   readonly requests: SeenRequest[] = [];
@@ -156,7 +156,7 @@ export class FakeCluster {
     return this.#store.find(target.type, target.namespace, name);
   }
 
-  /** Of all namespaces when none is named. */
+  /** Objects of a kind, in all namespaces if none is named. */
   list(apiVersion: string, kind: string, namespace = "", labelSelector = ""): KubeObject[] {
     const { type } = this.#target(apiVersion, kind, "");
     return this.#store.list(type, namespace).filter(parseLabelSelector(labelSelector));

@@ -7,7 +7,7 @@ export interface CollectedSpan {
   /** Empty for the first of a trace. */
   readonly parentSpanId: string;
   readonly name: string;
-  /** As numbered in OTLP: 1 internal, 3 client, 5 consumer. */
+  /** OTLP's number of the kind: 1 internal, 3 client, 5 consumer. */
   readonly kind: number;
   readonly startMs: number;
   readonly endMs: number;

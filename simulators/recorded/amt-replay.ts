@@ -26,7 +26,7 @@ import { isBody } from "./resources.ts";
 interface WsmanExchange {
   readonly asked: WsmanRequest;
   readonly recorded: RecordedExchange;
-  /** Of an Enumerate, what the Pulls that followed were answered. */
+  /** Answers to the Pulls that followed an Enumerate. */
   readonly parts: RecordedExchange[];
 }
 
@@ -148,7 +148,7 @@ function isSame(recorded: WsmanRequest, asked: WsmanRequest): boolean {
   );
 }
 
-/** Of an exchange as the replay has it. */
+/** The body of an exchange in the replay's form. */
 function bodyOf(body: unknown): { readonly said: unknown; readonly parts: readonly RecordedExchange[] } {
   return body as { readonly said: unknown; readonly parts: readonly RecordedExchange[] };
 }

@@ -57,7 +57,7 @@ export function ipmiOptions(
 
 const STANDARD_RECORD = 0xc0;
 
-/** Those of the simulator's suites that are listed (IPMI 2.0 table 22-18); undefined, which is all of them, if none is. */
+/** The simulator's suites that the records list (IPMI 2.0 table 22-18); undefined, which is all of them, if none is. */
 function grantedSuites(records: Buffer): readonly (3 | 17)[] | undefined {
   const listed = [...records].flatMap((byte, index) => (byte === STANDARD_RECORD ? records[index + 1] : []));
   const granted = ([3, 17] as const).filter((id) => listed.includes(id));

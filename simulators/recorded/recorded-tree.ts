@@ -59,7 +59,7 @@ export class RecordedTree implements WholeTree {
   readonly #tasks = new RecordedTasks();
   /** By path of the system. */
   readonly #machines = new Map<string, SimulatedMachine>();
-  /** Those whose recorded power no simulated machine has, such as `Paused`, until theirs changes. */
+  /** Machines whose recorded power no simulated machine has, such as `Paused`, until their power changes. */
   readonly #otherPower = new Set<SimulatedMachine>();
   /** By path of the resource that takes them. */
   readonly #pending = new Map<string, Pending>();
@@ -212,7 +212,7 @@ export class RecordedTree implements WholeTree {
     );
   }
 
-  /** Of a settings resource, the machine of the system that it belongs to. */
+  /** The machine of the system that a settings resource belongs to. */
   #machineBehind(path: string): SimulatedMachine | undefined {
     const owner = [...this.#machines].find(
       ([system]) => settingsOf(this.#resources.get(system) ?? {}) === path,

@@ -41,7 +41,7 @@ export interface RunningRecording {
   readonly amt?: AmtDevice;
   readonly username: string;
   readonly password: string;
-  /** Of its serial console over SSH, if it has one; as a connection's `redfish.sshHostKey`. */
+  /** Host key of the serial console over SSH, if there is one, in the form of a connection's `redfish.sshHostKey`. */
   readonly sshHostKey?: string;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

@@ -212,7 +212,7 @@ export class Accounts implements ResourceService {
   }
 }
 
-/** As the Base registry has it, with the offending value in the message. */
+/** Refuses a short password with the Base registry's message, which quotes the value. */
 function weakPassword(password: string): Answer | undefined {
   if (password.length >= SHORTEST_PASSWORD) return undefined;
   const message = `The value ${password} for the property Password is of a different format than the property can accept: at least ${SHORTEST_PASSWORD} characters.`;

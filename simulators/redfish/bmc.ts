@@ -273,7 +273,7 @@ export class RedfishBmc extends WebServer {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const body = await readBody(request);
-      // The same, without a body (DSP0266 section 7.4).
+      // HEAD is GET without a body (DSP0266 section 7.4).
       const method = request.method === "HEAD" ? "GET" : (request.method ?? "");
       const path = (request.url ?? "").replace(/(?<=.)\/$/, "");
       this.requests.push({ method, path, headers: request.headers, body });

@@ -2,11 +2,11 @@
 export interface Fault {
   readonly kind: /** Closes the connection before the request is carried out. */
     | "close-before"
-    /** The same with a TCP reset. */
+    /** Resets the connection in place of carrying the request out. */
     | "reset-before"
     /** Carries the request out, then closes the connection without an answer. */
     | "close-after"
-    /** The same with a TCP reset. */
+    /** Carries the request out, then resets the connection. */
     | "reset-after"
     /** Answers as if it had carried it out, and has not. */
     | "forget"

@@ -145,12 +145,12 @@ export interface RedfishProfile {
   readonly pageSize?: number;
 }
 
-/** Of values without spaces. */
+/** Splits a list of values without spaces. */
 const list = (text: string): readonly string[] => text.split(" ");
 
 const BIOS = { offered: true, settings: true, registry: true, applyTimes: [] } as const;
 
-/** Of Dell: one PXE device is free. */
+/** Dell's PXE devices, of which one is free. */
 const PXE_DEVICES = {
   PxeDev1EnDis: "Enabled",
   PxeDev1Interface: "NIC.Embedded.1-1-1",

@@ -156,7 +156,7 @@ export function pendingResource(
 ): Record<string, unknown> {
   const systemPath = path.slice(0, path.lastIndexOf("/"));
   const order = showBootOrder(machine, profile, systemPath);
-  // As recorded on iDRAC, which shows an order there only until the next boot applies it.
+  // An iDRAC shows an order there only until the next boot applies it.
   const waiting = profile.bootOwner === "settings" && profile.bootOrder ? { BootOrder: [] } : {};
   const boot = { ...showBoot(machine, profile), ...order, ...waiting };
   return {

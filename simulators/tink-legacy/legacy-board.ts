@@ -189,7 +189,7 @@ function contextOf(cached: Cached): Context {
   };
 }
 
-/** Of the first action that has not succeeded, else behind the last. */
+/** Index of the first action that has not succeeded, or the number of actions. */
 function indexOf(states: readonly ActionState[]): number {
   const index = states.findIndex((state) => state !== "SUCCESS");
   return index < 0 ? states.length : index;

@@ -15,7 +15,7 @@ interface Flags {
   readonly untilDone: boolean;
 }
 
-/** As much of a simulated server as its program uses; that of the deprecated API is one, too. */
+/** The part of a simulated server that its program uses; the deprecated API's server has it, too. */
 type ProgramServer = Pick<TinkServer, "address" | "close" | "stop" | "submit" | "workflows"> & {
   readonly board: EventEmitter<{
     change: [{ readonly workflow: Workflow; readonly action?: WorkflowAction }];

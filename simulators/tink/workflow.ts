@@ -12,7 +12,7 @@ export interface WorkflowAction extends PlannedAction {
   message: string;
   startedAt?: Date;
   stoppedAt?: Date;
-  /** As reported, in Go's notation. */
+  /** The reported duration, in Go's notation. */
   duration: string;
 }
 
@@ -30,7 +30,7 @@ export interface Workflow {
   readonly tasks: readonly WorkflowTask[];
   readonly globalTimeoutSeconds: number;
   state: WorkflowState;
-  /** Whose turn it is. */
+  /** The agent whose turn it is. */
   agentId: string;
   /** What was last served or reported. */
   current?: { readonly taskId: string; readonly actionId: string; readonly state: ActionState };

@@ -13,7 +13,7 @@ export interface InputField<T = unknown> {
   readonly type: InputType;
   readonly description: string;
   readonly schema: z.ZodMiniType<T, string>;
-  /** As the user would write it. */
+  /** The default, in the form in which a user would write it. */
   readonly default?: string;
   readonly required?: boolean;
   readonly choices?: readonly string[];

@@ -6,9 +6,9 @@ import type { ActionResult } from "../../../shared/contract/result.ts";
  * which no program loads.
  */
 export interface ActionReference {
-  /** Of the example in a template, beside `MACHINE`: the action's own variables. */
+  /** The action's own variables in the example template, which also has `MACHINE`. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Of the same example, where files go in or out: `/host/path:/path:ro`. */
+  /** Volumes of the example template, if the action reads or writes files: `/host/path:/path:ro`. */
   readonly volumes?: readonly string[];
   /** Words under which the registry finds it, beyond those of all actions. */
   readonly keywords: readonly string[];

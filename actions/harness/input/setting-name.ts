@@ -27,7 +27,7 @@ export function nameInputs(sources: ValueSources): NameInput {
   };
 }
 
-/** The same for an option of the connection; a connection that is a file has the options of the inventory. */
+/** Returns how to name an option of the connection; a connection file has the option names of the inventory. */
 export function nameOptions(sources: ValueSources): NameOption {
   if (givenValue(connectionFile.env, sources)) return inventoryLine;
   const nameInput = nameInputs(sources);

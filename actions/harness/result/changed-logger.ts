@@ -3,7 +3,7 @@ import { isLogged, type LogFields, type Logger, type LogLevel } from "../../../s
 /** Deeper values are of no use in a log. */
 const DEEPEST = 20;
 
-/** The same value with every text in it changed. Errors become what loggers write of them. */
+/** Applies `change` to every text in a value. Errors become what loggers write of them. */
 function mapTexts(value: unknown, change: (text: string) => string, depth = 0): unknown {
   if (typeof value === "string") return change(value);
   if (typeof value !== "object" || value === null) return value;
@@ -17,7 +17,7 @@ function mapTexts(value: unknown, change: (text: string) => string, depth = 0): 
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [change(name), inside(part)]));
 }
 
-/** The same for the fields of a log line. */
+/** Applies `change` to every text in the fields of a log line. */
 function mapFieldTexts(
   fields: Readonly<Record<string, unknown>>,
   change: (text: string) => string,
@@ -28,7 +28,7 @@ function mapFieldTexts(
 }
 
 /**
- * The same log, with every text of it run through `change`: BMCs' own words are among them. Lines below `least`, which `log` does
+ * Wraps a log so that `change` is applied to every text in it, a BMC's own words among them. Lines below `least`, which `log` does
  * not write, are dropped before.
  */
 export function changedLogger(

@@ -1,7 +1,7 @@
 import { isLogged, type LogFields, type Logger, type LogLevel } from "../../../shared/logger.ts";
 import type { OpenLog } from "./open-pino.ts";
 
-/** As pino writes them. */
+/** Pino's numbers for the levels. */
 const PINO_LEVELS: Readonly<Record<LogLevel, number>> = { debug: 20, info: 30, warn: 40, error: 50 };
 
 /** A logger that loads pino with the first line it writes: most of an action's start is what it imports. */
@@ -39,7 +39,7 @@ export function createActionLogger(least: LogLevel, context: LogFields): ActionL
   };
 }
 
-/** The same lines as JSON to a callback, for an action that shares its process with others. */
+/** A logger that passes JSON lines to a callback, for an action that shares its process with others. */
 export function createLineLogger(
   least: LogLevel,
   context: LogFields,

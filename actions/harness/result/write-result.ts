@@ -18,7 +18,7 @@ export interface ResultTargets {
   readonly env: Environment;
   readonly stdout: Output;
   readonly stderr: Output;
-  /** As `OUTPUT` has it. */
+  /** The value of `OUTPUT`. */
   readonly format: "auto" | "text" | "table" | "json" | "yaml";
   /** Whether the format was asked for by a flag: then nothing follows that only a worker reads. */
   readonly alone: boolean;

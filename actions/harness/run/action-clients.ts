@@ -43,7 +43,7 @@ export class ActionClients {
     return this.#all.find(({ provider }) => provider !== undefined)?.provider;
   }
 
-  /** Of all of them. */
+  /** The latest write of all clients. */
   get lastWrite(): LastWrite | undefined {
     const writes = this.#all.flatMap(({ lastWrite }) => lastWrite ?? []);
     return writes.toSorted((one, other) => one.atMs - other.atMs).at(-1);

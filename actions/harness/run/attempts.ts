@@ -19,7 +19,7 @@ const MAY_PASS: ReadonlySet<ErrorClass> = new Set<ErrorClass>([
 /** The attempts themselves repeat what passes within seconds; a BMC that restarts takes a minute or more. */
 const BACKOFF: Backoff = { firstMs: 10_000, maxMs: 60_000, jitter: 0.2 };
 
-/** Of an earlier attempt: the message is one line, and begins with the last one. */
+/** Characters of an earlier attempt's reason: the message is one line and begins with the last attempt. */
 const LONGEST_REASON = 200;
 
 export interface Attempts {

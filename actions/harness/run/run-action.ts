@@ -89,7 +89,7 @@ function mayHaveChanged({ clients, report }: Attempt): boolean {
   return clients.lastWrite !== undefined || report?.changed === true;
 }
 
-/** As the first attempt that read it reports; what was read after a change is not the state before. */
+/** The state that the first attempt to read it reports; what was read after a change is not the state before. */
 function stateBefore(made: readonly Attempt[]): unknown {
   const first = made.find((attempt) => attempt.report?.before !== undefined || mayHaveChanged(attempt));
   return first?.report?.before;

@@ -51,7 +51,7 @@ export async function runWithin(
 async function run(action: Action, request: WithinRequest): Promise<ActionResult> {
   const { env, argv, onLine, onSpans, provider, clock, signal, stoppedBy } = request;
   const failed = (error: BmcError) => failedResult(action.name, error);
-  // As the program's own handler of the signal does.
+  // The program's own handler of the signal does the same.
   const stop = new AbortController();
   const onStop = () => stop.abort(new BmcError("cancelled", `cancelled by ${stoppedBy()}`));
   if (signal.aborted) onStop();

@@ -30,7 +30,7 @@ export interface TraceStart {
 /** The trace of one action, or its part of one. */
 export interface ActionTrace {
   readonly tracer: Tracer;
-  /** The same client, whose operations are spans. */
+  /** Wraps a client so that its operations are spans. */
   watch(client: BmcClient): BmcClient;
   /** Redacts the texts of spans. */
   hide(redact: (text: string) => string, username: string | undefined): void;
@@ -97,7 +97,7 @@ async function writeLines(
   }
 }
 
-/** As a parent-based sampler decides. Of the values of `OTEL_TRACES_SAMPLER`, only "never" applies to a single action. */
+/** Decides like a parent-based sampler. Of the values of `OTEL_TRACES_SAMPLER`, only "never" applies to a single action. */
 function isSampled(parent: TraceParent | undefined, env: Environment): boolean {
   if (parent) return parent.sampled;
   return !/^(parentbased_)?always_off$/.test(env["OTEL_TRACES_SAMPLER"]?.trim() ?? "");

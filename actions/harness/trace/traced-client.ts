@@ -1,7 +1,7 @@
 import type { BmcClient } from "../../../shared/bmc/client.ts";
 import type { Tracer } from "../../../shared/tracing/tracer.ts";
 
-/** The same client, each of whose operations is a span with its name, such as `setPower`. */
+/** Wraps a client so that each operation is a span with its name, such as `setPower`. */
 export function tracedClient(client: BmcClient, tracer: Tracer): BmcClient {
   return new Proxy(client, {
     get(target, name) {

@@ -117,7 +117,7 @@ async function replace(path: string, text: string): Promise<void> {
   if (problem !== undefined) throw new Error(`cannot write ${path}: ${problem}`);
 }
 
-/** As the inventory has it: relative to its folder, or absolute if that is not known. */
+/** Path of the secrets in the inventory: relative to its folder, or absolute if that is not known. */
 function secretsPath({ output, secrets }: ImportFlags): string {
   if (secrets === undefined) return DEFAULT_SECRETS;
   return output === STDOUT ? resolve(secrets) : relative(dirname(resolve(output)), resolve(secrets)) || ".";

@@ -19,7 +19,7 @@ const KubernetesObject = z.object({
   kind: z.string(),
   metadata: z.object({ name: z.string(), namespace: z.optional(z.string()) }),
 });
-/** As `kubectl get --output yaml` prints several objects. */
+/** The list that `kubectl get --output yaml` prints for several objects. */
 const ObjectList = z.object({ kind: z.string().check(z.endsWith("List")), items: z.array(z.unknown()) });
 
 const Values = z.optional(z.nullable(z.record(z.string(), z.string())));
@@ -81,7 +81,7 @@ function readMachines(machines: readonly Found[], secrets: ReadonlyMap<string, u
       return [];
     }
     try {
-      // As the worker names machines of several namespaces.
+      // The worker names machines of several namespaces in this form.
       const name = hasNamespaces ? `${at.name}.${at.namespace}` : at.name;
       return [
         { source, name, entry: entryOf(content.source), ...loginOf(content.source, at.namespace, secrets) },

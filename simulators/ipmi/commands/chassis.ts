@@ -16,7 +16,7 @@ const CONTROLS: Readonly<Record<number, PowerAction>> = {
 /** In the order of Get Chassis Status (section 28.2). */
 const INDICATORS = ["off", "timed", "on"];
 const RESTORE_POLICIES = ["always-off", "last-state", "always-on"] as const;
-/** Of an identify without data. */
+/** Duration of an identify without data. */
 const DEFAULT_SECONDS = 15;
 
 /** Chassis commands (IPMI 2.0 section 28). */

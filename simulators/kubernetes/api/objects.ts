@@ -71,7 +71,7 @@ export class ObjectApi {
   ): KubeObject {
     const existing = this.get(target);
     const isApplied = contentType === APPLY_PATCH;
-    // As Kubernetes, it wants a manager's name, and JSON is YAML.
+    // Kubernetes requires a manager's name, and JSON is YAML.
     if (isApplied && fieldManager === "")
       throw invalid(target.type, target.name, "fieldManager: Required value");
     const key = `${existing.metadata.uid} ${subresource} ${fieldManager}`;
@@ -210,7 +210,7 @@ function checked(type: ResourceType, body: unknown): KubeObject {
   return object;
 }
 
-/** Of what the definitions of Machines and Tasks default, the part that matters here. */
+/** Sets the defaults of the Machine and Task definitions that matter here. */
 function setCrdDefaults({ kind, spec }: KubeObject): void {
   const connection = spec?.["connection"];
   if (["Machine", "Task"].includes(kind) && isObject(connection)) connection["port"] ??= 623;

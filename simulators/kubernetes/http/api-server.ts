@@ -159,7 +159,7 @@ export class ApiServer {
   }
 
   #watch({ query, response, user: { controlPlane } }: Exchange, { type, namespace }: Target): void {
-    // As a server without WatchList, whose clients list before they watch.
+    // A server without WatchList refuses; its clients list before they watch.
     if (query.has("sendInitialEvents"))
       throw new ApiFailure(422, "Invalid", "sendInitialEvents: Forbidden: the WatchList feature gate is off");
     const { store, watches } = this.#options;

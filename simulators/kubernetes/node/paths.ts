@@ -9,7 +9,7 @@ export function placeOf({ metadata }: Pick<KubeObject, "metadata">): Place {
   return { namespace: metadata.namespace ?? "default", name: metadata.name ?? "" };
 }
 
-/** Of an object of the core group, or of all of its kind. */
+/** Path of an object of the core group, or of all objects of its kind. */
 export function corePath(namespace: string, resource: string, name?: string, subresource?: string): string {
   const parts = ["/api/v1/namespaces", namespace, resource, name, subresource];
   return parts.filter((part) => part !== undefined).join("/");

@@ -24,7 +24,7 @@ export interface ContainerEnd {
   readonly finishedAt?: number;
 }
 
-/** As JSON: times are texts, where the generated types have Dates. */
+/** A type in JSON: times are texts, where the generated types have Dates. */
 type Json<T> = T extends Date ? string : T extends object ? { [K in keyof T]: Json<T[K]> } : T;
 export type State = Json<V1ContainerState>;
 type Status = Json<V1ContainerStatus>;

@@ -16,7 +16,7 @@ import { podSpecOf, podStatusOf } from "./pod-status.ts";
 export interface RunningKubeletOptions extends KubeletOptions {
   /** The program and its arguments that run in place of a container of the image. */
   readonly commandOf: (image: string, args: readonly string[]) => readonly string[];
-  /** Whose pods it takes; those of all namespaces when absent. */
+  /** Namespace of the pods to run; all namespaces if absent. */
   readonly namespace?: string;
 }
 
@@ -70,7 +70,7 @@ export class RunningKubelet extends Kubelet {
     await super.close();
   }
 
-  /** Of its containers' processes. */
+  /** Process IDs of the containers. */
   get pids(): readonly number[] {
     return [...this.#running.values()].flatMap(({ child }) => child.pid ?? []);
   }

@@ -219,12 +219,50 @@ describe("drift", () => {
     );
   });
 
+  it.each([{ power: "on", bootDevice: "disk" }, { power: "on" }])(
+    "does not power on a machine that would use a one-time boot override: %o",
+    async (desired) => {
+      await using rack = await startRack();
+      const { machine } = await rack.redfish(desired, {}, { power: "off" });
+      machine.override = { device: "pxe", enabled: "once", mode: "uefi" };
+
+      const { results, exitCode } = await rack.check(true);
+
+      expect(results[0]?.differences[0]?.correction).toEqual({
+        state: "skipped",
+        message: "powering on would use the boot override pxe once (uefi), which somebody has set",
+      });
+      expect(exitCode).toBe(3);
+      expect(machine.commands).toEqual([]);
+      expect(machine.override).toMatchObject({ device: "pxe" });
+    },
+  );
+
+  it("is not corrected where a second reading finds it again", async () => {
+    await using rack = await startRack();
+    const { machine } = await rack.redfish({ power: "on", bootDevice: "disk" }, {}, { power: "off" });
+    machine.on("boot", () => {
+      machine.override = { device: "none", enabled: "disabled", mode: "uefi" };
+    });
+
+    const { results, exitCode } = await rack.check(true);
+
+    expect(results[0]?.differences.map(({ field, correction }) => [field, correction?.state])).toEqual([
+      ["power", "corrected"],
+      ["bootDevice", "failed"],
+    ]);
+    expect(results[0]?.differences[1]?.correction?.message).toMatch(/; the second reading shows none/);
+    expect(exitCode).toBe(15);
+  });
+
   it("waits for the next boot where BIOS attributes are set and the machine stays on", async () => {
     await using rack = await startRack();
     await rack.redfish({ bios: { NumCores: 8 } });
 
-    await rack.check(true);
+    const corrected = await rack.check(true);
     const { results, exitCode } = await rack.check();
+
+    expect(corrected.results[0]?.differences[0]?.correction?.state).toBe("pending");
 
     expect(statesOf(results[0])).toEqual({ "bios.NumCores": "pending" });
     expect(exitCode).toBe(0);

@@ -22,6 +22,7 @@ export type Reading<Value> = { readonly value: Value } | { readonly unknown: str
 /** What was read of a machine. A setting that was not read is absent. */
 export interface Observed {
   readonly power?: Reading<PowerState>;
+  /** Also read before a machine is powered on, which would use a one-time override. */
   readonly bootDevice?: Reading<BootOverride>;
   readonly ntp?: Reading<NtpSettings>;
   readonly bios?: Reading<BiosState>;
@@ -53,7 +54,9 @@ export function compare(
     const found = "unknown" in reading ? unknown(reading.unknown) : verdict(reading.value);
     all.push({ setting, field, wanted, ...found });
   };
-  if (power) add("power", observed.power, power, (state) => powerVerdict(power, state));
+  if (power) {
+    add("power", observed.power, power, (state) => powerVerdict(power, state, observed.bootDevice));
+  }
   if (bootDevice) {
     const request = { device: bootDevice, persistent: true, mode };
     add("bootDevice", observed.bootDevice, bootDevice, (override) => bootVerdict(request, override));
@@ -94,17 +97,32 @@ function verdictOf(isSame: boolean, actual: NonNullable<Difference["actual"]>): 
   return { state: isSame ? "same" : "different", actual };
 }
 
-function powerVerdict(wanted: "on" | "off", state: PowerState): Verdict {
-  return state === "unknown"
-    ? unknown("the machine is neither on nor off")
-    : verdictOf(state === wanted, state);
+function powerVerdict(
+  wanted: "on" | "off",
+  state: PowerState,
+  boot: Reading<BootOverride> | undefined,
+): Verdict {
+  if (state === "unknown") return unknown("the machine is neither on nor off");
+  const verdict = verdictOf(state === wanted, state);
+  const isPoweredOn = verdict.state === "different" && wanted === "on";
+  const reason = isPoweredOn && boot && "value" in boot ? reasonToStayOff(boot.value) : undefined;
+  return { ...verdict, ...defined({ reason }) };
+}
+
+/** Why a machine is not powered on to correct it: a one-time override is meant for a boot that somebody else starts. */
+export function reasonToStayOff(override: BootOverride): string | undefined {
+  if (!isOnce(override)) return undefined;
+  return `powering on would use the boot override ${describeOverride(override)}, which somebody has set`;
+}
+
+function isOnce({ device, persistent }: BootOverride): boolean {
+  return persistent === false && device !== "none";
 }
 
 function bootVerdict(request: Parameters<typeof matches>[0], override: BootOverride): Verdict {
   if (override.device === "unknown") return unknown("the BMC reports no device that is known");
   // A workflow may have set it for its next boot, after which it is gone.
-  const isOnce = override.persistent === false && override.device !== "none";
-  if (isOnce) return { state: "pending", actual: describeOverride(override) };
+  if (isOnce(override)) return { state: "pending", actual: describeOverride(override) };
   return verdictOf(matches(request, override), describeOverride(override));
 }
 

@@ -106,6 +106,7 @@ function planOf(
       return { action: "update-firmware", environment, field, timeoutMs: UPDATE_TIMEOUT_MS };
     }
     case "power":
+      if (different.some(({ reason }) => reason !== undefined)) return undefined;
       return power && { action: power === "on" ? "power-on" : "power-off", environment: {} };
     default:
       return setting satisfies never;

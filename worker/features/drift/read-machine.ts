@@ -16,8 +16,9 @@ export async function readMachine(
   const read = async <Value>(
     setting: Setting,
     from: (signal: AbortSignal) => Promise<Value>,
+    isNeeded = desired[setting] !== undefined,
   ): Promise<Reading<Value> | undefined> => {
-    if (desired[setting] === undefined || isOver) return undefined;
+    if (!isNeeded || isOver) return undefined;
     try {
       return { value: await from(signal) };
     } catch (thrown) {
@@ -30,9 +31,16 @@ export async function readMachine(
       return undefined;
     }
   };
+  const power = await read("power", (until) => bmc.getPower(until));
+  const mayBePoweredOn =
+    desired.power === "on" && power !== undefined && "value" in power && power.value !== "on";
   const observed = defined({
-    power: await read("power", (until) => bmc.getPower(until)),
-    bootDevice: await read("bootDevice", (until) => bmc.getBoot(until)),
+    power,
+    bootDevice: await read(
+      "bootDevice",
+      (until) => bmc.getBoot(until),
+      desired.bootDevice !== undefined || mayBePoweredOn,
+    ),
     ntp: await read("ntp", (until) => bmc.getNtp(until)),
     bios: await read("bios", (until) => bmc.getBios(until)),
     firmware: await read("firmware", (until) => bmc.listFirmware(until)),

@@ -17,7 +17,7 @@ export interface Difference {
   readonly ids?: readonly string[];
   readonly actual?: BiosValue | readonly string[];
   readonly state: DriftState;
-  /** Why it is unknown, or why firmware that differs is not updated. */
+  /** Why it is unknown, or why it is not corrected. */
   readonly reason?: string;
 }
 

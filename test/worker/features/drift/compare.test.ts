@@ -1,11 +1,30 @@
 import { describe, expect, it } from "vitest";
 import type { DesiredState } from "../../../../shared/contract/desired-state.ts";
+import { defined } from "../../../../shared/defined.ts";
 import { compare, type Observed, withoutSecrets } from "../../../../worker/features/drift/compare.ts";
+import { nextCorrection } from "../../../../worker/features/drift/next-correction.ts";
 
 const states = (desired: DesiredState, observed: Observed) =>
   Object.fromEntries(compare(desired, observed, "keep").map(({ field, state }) => [field, state]));
 
 describe("comparing a machine with its desired state", () => {
+  it("does not power on a machine whose next boot somebody else has chosen", () => {
+    const desired: DesiredState = { power: "on" };
+    const off = { power: { value: "off" as const } };
+    const found = (bootDevice: Observed["bootDevice"]) =>
+      compare(desired, { ...off, ...defined({ bootDevice }) }, "keep");
+    const once = found({ value: { device: "pxe", persistent: false } });
+
+    expect(once).toMatchObject([
+      { field: "power", state: "different", reason: expect.stringContaining("pxe once") },
+    ]);
+    expect(nextCorrection(desired, once)).toBeUndefined();
+    expect(nextCorrection(desired, found({ value: { device: "none" } }))).toMatchObject({
+      action: "power-on",
+    });
+    expect(nextCorrection(desired, found({ unknown: "not shown" }))).toMatchObject({ action: "power-on" });
+  });
+
   it("names what is wanted and what there is", () => {
     const observed: Observed = {
       power: { value: "off" },
