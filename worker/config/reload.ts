@@ -28,7 +28,7 @@ export interface FileSeen {
 }
 
 /** Is told of each file that has changed. */
-export interface FileObserver {
+interface FileObserver {
   file(file: FileSeen): void;
 }
 

@@ -8,7 +8,7 @@ import type { LaneOptions } from "./lane-options.ts";
 import { ServerPace } from "./server-pace.ts";
 
 /** For a worker that works only while it leads. */
-export interface Leadership {
+interface Leadership {
   /** Certainly, at this moment. */
   readonly isLeading: boolean;
   /** Resolves to the reason when this worker does not lead any more: it must exit, because another one may lead. */

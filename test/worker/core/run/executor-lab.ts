@@ -115,7 +115,7 @@ export function labSource(more: Partial<Source> = {}): Source {
 }
 
 /** What the actions of a worker need, without a runtime and a server but for what is given. */
-export function labNeeds(more: Partial<ExecutorNeeds> = {}): ExecutorNeeds {
+function labNeeds(more: Partial<ExecutorNeeds> = {}): ExecutorNeeds {
   const source = labSource();
   return {
     machines: labMachines(),
