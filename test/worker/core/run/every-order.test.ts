@@ -13,7 +13,7 @@ import { SetClock } from "../../../support/set-clock.ts";
 import { scriptedRequest } from "../../runtimes/launch-request.ts";
 import { briefRuntime, labServices } from "./executor-lab.ts";
 
-/** An action that is not idempotent, in the steps of `runAction` and `adopt`. */
+/** An action that is not idempotent, in the steps of `start` and `adopt`. */
 type Step =
   | "dead"
   | "idle"
