@@ -30,7 +30,6 @@ import { openCluster } from "../main/open-cluster.ts";
 import type { WorkerConfig } from "../main/settings.ts";
 import { referenceRefusal } from "../policy/decide.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
-import { noServer } from "../sources/server/no-server.ts";
 import { LOCAL_NAMESPACE, runnableActions } from "../template/actions.ts";
 import { loadTemplate } from "../template/load-template.ts";
 import type { Template, TemplateTask } from "../template/template.ts";
@@ -213,7 +212,8 @@ const REPORTED = ["action started", "action succeeded", "action failed", "action
 /** Prints the reports. It serves no actions: the template has them. */
 function terminalSource(out: NodeJS.WritableStream, live: ProgressLines | undefined): Source {
   return {
-    ...noServer,
+    servesSeveral: () => false,
+    next: async () => ({ kind: "idle", reason: "the template has the actions" }),
     async report(status: ActionStatus): Promise<Acknowledgement> {
       live?.clear();
       out.write(`${printable(reportLine(status))}\n`);

@@ -23,7 +23,7 @@ import type { Inventory } from "../machines/inventory.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { ReferenceRefusal } from "../policy/reference.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
-import type { ServerApi } from "../sources/server/connect-server.ts";
+import type { ServerApi } from "../sources/server/tink-server.ts";
 import type { MachineReader } from "./machine-reader.ts";
 import type { ClusterFacts, WorkerFacts } from "./shared/facts.ts";
 import type { MachineNotice } from "./shared/machine-notice.ts";

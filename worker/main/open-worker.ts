@@ -6,11 +6,12 @@ import { readTextFile } from "../../shared/read-text-file.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { Environment } from "../../shared/tracing/variables.ts";
 import { reloadFiles } from "../config/reload.ts";
+import type { HardwareOfMachines } from "../core/action/hardware-seen.ts";
 import { Journal } from "../core/journal/journal.ts";
 import { type StateDirectory, StateDirectoryProblem } from "../core/journal/state-directory.ts";
 import { laneFields } from "../core/lanes/lane-changes.ts";
 import { type LaneControl, Worker } from "../core/lanes/worker.ts";
-import type { Source } from "../core/ports/source.ts";
+import type { Deletions, Waking } from "../core/ports/source.ts";
 import { Executor } from "../core/run/executor.ts";
 import { ActionSlots, type Locks, MachineLocks, Turns } from "../core/turns/turns.ts";
 import type { Feature, FlushTerms, Offers, WorkerParts } from "../features/feature.ts";
@@ -24,15 +25,19 @@ import type { HttpListener } from "../listener/http/http-listener.ts";
 import { serveHttp } from "../listener/http/serve-http.ts";
 import { machineNameOf, polledAgentIds } from "../machines/agent-id.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
+import type { Inventory } from "../machines/inventory.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
 import { policyRefusal, referenceRefusal } from "../policy/decide.ts";
 import { tenantOf } from "../policy/tenant-rule.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
-import { type ConnectedTransport, connectServer } from "../sources/server/connect-server.ts";
-import { noServer } from "../sources/server/no-server.ts";
+import {
+  connectTinkServer,
+  noTinkServer,
+  type ServerApi,
+  type TinkServer,
+} from "../sources/server/tink-server.ts";
 import { composeMachines } from "./compose-machines.ts";
 import { composeRuntime } from "./compose-runtime.ts";
-import { leadersTransport } from "./leaders-transport.ts";
 import { RuleFiles } from "./rule-files.ts";
 import { FEATURES, type WorkerConfig } from "./settings.ts";
 
@@ -100,18 +105,16 @@ export async function openWorker(
     features.flatMap(({ source }) => (source ? [[source.agentId, source.source]] : [])),
   );
   const agentIds = () => [...polledAgentIds(config, inventory), ...sources.keys()];
-  const server = openServer(config, { features, offers, inventory, clock, log });
-  const transport = server ?? noServer;
-  // The server often restarts together with the cluster.
-  cluster?.onWatchOpened(() => transport.probeNow?.());
-  const served: Source = {
-    ...(leadership ? leadersTransport(transport, isLeading) : transport),
-    // The sources inside a worker have their own records.
-    isShared: leadership !== undefined,
+  const server = openServer(config, {
+    legacy: features.find(({ serverApi }) => serverApi)?.serverApi,
+    hardware: config.agentAttributes ? offers.hardware : undefined,
     waking: features.find((feature) => feature.waking)?.waking,
     deletions: features.find((feature) => feature.deletions)?.deletions,
-  };
-  const sourceOf = (agentId: string) => sources.get(agentId) ?? served;
+    ...{ leadership, inventory, clock, log },
+  });
+  // The server often restarts together with the cluster.
+  cluster?.onWatchOpened(() => server?.probeNow());
+  const sourceOf = (agentId: string) => sources.get(agentId) ?? server ?? noTinkServer;
   const base = await composeRuntime(config, {
     ...{ log, own, env, state, policy, cluster },
     ...(leadership && { isLeading }),
@@ -161,7 +164,7 @@ export async function openWorker(
     slots: () => slots,
     unfinished: () => opened.unfinished().length,
     checkRuntime: (signal) => runtime.check(signal),
-    ...defined({ connected: server?.connected }),
+    ...(server && { connected: () => server.connected }),
     ...(cluster && { cluster: () => clusterFacts(features, leadership?.state()) }),
     ...Object.assign({}, ...features.map((feature) => feature.facts)),
   };
@@ -180,6 +183,7 @@ export async function openWorker(
         await all((feature) => feature.run?.(stop));
       },
       async close() {
+        await server?.close();
         for (const feature of features.toReversed()) await feature.close?.();
         await reader.close();
       },
@@ -192,7 +196,7 @@ export async function openWorker(
       await reloadFiles({ files, intervalMs, readFile: readTextFile, clock, log, observer }, stop);
     },
     ...defined({ leadership }),
-    ...{ transport, runtime, executor, observer, clock, log },
+    ...{ runtime, executor, observer, clock, log },
     maxBackoffMs: config.backoffMaxIntervalMs,
     shutdownGraceMs: config.shutdownGraceMs,
   });
@@ -244,28 +248,31 @@ async function openJournal(
   }
 }
 
-/** The tink server, whose polls say what the machine of their agent ID is built of. */
+interface ServerParts {
+  readonly legacy: ServerApi | undefined;
+  readonly hardware: HardwareOfMachines | undefined;
+  readonly leadership: { readonly isLeading: boolean } | undefined;
+  readonly waking: Waking | undefined;
+  readonly deletions: Deletions | undefined;
+  readonly inventory: Inventory;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Opens the tink server, if there is one. Its polls say what the machine of their agent ID is built of. */
 function openServer(
-  { server, agentAttributes, agentIdPattern, backoffMaxIntervalMs }: WorkerConfig,
-  {
-    features,
-    offers,
-    inventory,
-    clock,
-    log,
-  }: Pick<WorkerParts, "offers" | "inventory" | "clock" | "log"> & {
-    readonly features: readonly Feature[];
-  },
-): ConnectedTransport | undefined {
-  const legacy = features.find(({ serverApi }) => serverApi)?.serverApi;
+  { server, agentIdPattern, backoffMaxIntervalMs }: WorkerConfig,
+  { legacy, hardware, leadership, inventory, ...parts }: ServerParts,
+): TinkServer | undefined {
   if (!server || !legacy) return undefined;
-  const hardware = agentAttributes ? offers.hardware : undefined;
   const machineOf = (agentId: string) => {
     const name = machineNameOf(agentIdPattern, agentId);
     return name === undefined ? undefined : inventory.find(name)?.name;
   };
-  return connectServer({
-    ...{ ...server, legacy, clock, log, maxBackoffMs: backoffMaxIntervalMs },
+  return connectTinkServer({
+    ...{ ...server, ...parts, legacy, maxBackoffMs: backoffMaxIntervalMs },
+    isLeading: () => leadership?.isLeading ?? true,
+    isShared: leadership !== undefined,
     hardware: {
       of(agentId) {
         const machine = machineOf(agentId);

@@ -1,6 +1,6 @@
 import type { Action } from "../action/action.ts";
 import type { Runtime } from "../ports/runtime.ts";
-import type { Source, Transport } from "../ports/source.ts";
+import type { Source } from "../ports/source.ts";
 import type { Executor } from "../run/executor.ts";
 import type { StopSignals } from "../run/services.ts";
 import { runLane } from "./lane.ts";
@@ -28,6 +28,7 @@ export interface LaneServices {
   ready(stop: AbortSignal): Promise<void>;
   /** Runs beside the lanes until the signal aborts. Never rejects. */
   run(lanes: LaneControl, stop: AbortSignal): Promise<void>;
+  /** Called after the last lane. */
   close(): Promise<void>;
   /** Opens what can fail, before `run`. Rejects with one line. */
   open?(): Promise<void>;
@@ -39,7 +40,6 @@ export interface WorkerOptions extends Pick<LaneOptions, "clock" | "log" | "maxB
   readonly reload: LaneServices["run"];
   /** Absent without leader election. */
   readonly leadership?: Leadership;
-  readonly transport: Pick<Transport, "close">;
   readonly runtime: Pick<Runtime, "detach" | "close">;
   readonly executor: Pick<Executor, "execute" | "recover" | "reported">;
   /** How long running actions may take to end by themselves once the worker is stopping. */
@@ -94,7 +94,7 @@ export class Worker implements LaneControl {
 
   /** Resolves when all lanes have ended and everything is released. */
   async run(): Promise<WorkerEnd> {
-    const { leadership, reload, runtime, services, transport } = this.#options;
+    const { leadership, reload, runtime, services } = this.#options;
     const stop = this.#stop.signal;
     try {
       // Files change while a follower waits, too.
@@ -109,7 +109,6 @@ export class Worker implements LaneControl {
       this.#ended.abort();
       await leadership?.release();
       await runtime.close();
-      await transport.close();
       await services.close();
     }
     if (!this.#cancel.signal.aborted) return "drained";

@@ -61,13 +61,6 @@ export interface StatusSink {
   isUnavailable?(action: Pick<ActionId, "agentId">): boolean;
 }
 
-/** A connection to a server that serves actions. */
-export interface Transport extends ActionSource, StatusSink {
-  /** During an outage: something that usually fails with the server works again. */
-  probeNow?(): void;
-  close(): Promise<void>;
-}
-
 /** Sees when the source of actions no longer wants them. */
 export interface Deletions {
   /** A signal that aborts when the source no longer wants the action. */

@@ -7,20 +7,15 @@ import { noObserver } from "../../../../worker/core/action/observer.ts";
 import { isUnreported } from "../../../../worker/core/journal/entry.ts";
 import { Journal } from "../../../../worker/core/journal/journal.ts";
 import { type LaneServices, Worker } from "../../../../worker/core/lanes/worker.ts";
-import type {
-  Acknowledgement,
-  Poll,
-  Source,
-  Transport,
-  WorkflowSet,
-} from "../../../../worker/core/ports/source.ts";
+import type { Acknowledgement, Poll, WorkflowSet } from "../../../../worker/core/ports/source.ts";
 import { Executor } from "../../../../worker/core/run/executor.ts";
 import { ActionSlots, MachineLocks, Turns } from "../../../../worker/core/turns/turns.ts";
 import { LeaderElection } from "../../../../worker/kubernetes/leader/leader-election.ts";
 import { LeaderLocks } from "../../../../worker/kubernetes/leader/leader-locks.ts";
-import { leadersTransport } from "../../../../worker/main/leaders-transport.ts";
 import { acknowledgementOfError } from "../../../../worker/sources/grpc/grpc-errors.ts";
+import { TinkServer } from "../../../../worker/sources/server/tink-server.ts";
 import { pollOfError } from "../../../../worker/sources/tink/poll-error.ts";
+import type { TinkApi } from "../../../../worker/sources/tink/tink-api.ts";
 import { Connection } from "../../../support/simulation/connection.ts";
 import { Host } from "../../../support/simulation/host.ts";
 import { disk } from "../../../support/virtual-disk.ts";
@@ -297,14 +292,22 @@ export class Life {
     const world = this.#world;
     const { clock, election } = this;
     const isLeading = () => election?.isLeading ?? true;
-    const transport = this.#transport();
-    const owned = election ? leadersTransport(transport, isLeading) : transport;
+    const api = this.#api();
     const runtime = new FaultRuntime(this, world.launches);
     const connect = world.options.connected ? { connect: async () => testConnection() } : {};
     // Alone, a worker may have to wait for days.
     const maxBackoffMs = election ? 1_000 : 30_000;
     const more = { clock, log: silentLogger, observer: noObserver, maxBackoffMs };
-    const source: Source = { ...owned, isShared: election !== undefined };
+    const source = new TinkServer({
+      ...{
+        ...more,
+        api: world.server.servesSeveral ? "legacy" : "current",
+        apis: { current: api, legacy: api },
+      },
+      speaksLegacy: async () => false,
+      connection: { connected: true, close: async () => undefined },
+      ...{ isLeading, isShared: election !== undefined },
+    });
     const executor = new Executor({
       ...more,
       machines: labMachines({
@@ -326,24 +329,22 @@ export class Life {
       sourceOf: () => source,
       ready: async (stop) => this.#locks?.takeOver(stop),
       run: async () => undefined,
-      close: async () => undefined,
+      close: async () => source.close(),
     };
     return new Worker({
       ...more,
       services,
       ...(election && { leadership: election }),
       reload: async () => undefined,
-      transport,
       runtime,
       executor,
       shutdownGraceMs: 60_000,
     });
   }
 
-  #transport(): Transport {
+  #api(): TinkApi {
     return {
       servesSeveral: () => this.#world.server.servesSeveral,
-      close: async () => undefined,
       next: async (agentId, signal, inFlight = new Set()) => {
         if (this.election?.isLeading === false) this.#world.break(`${this.name} polls and does not lead`);
         return this.#poll(agentId, signal, inFlight);

@@ -10,10 +10,9 @@ import type { ActionId, RunningStatus } from "../../../../worker/core/action/act
 import { isWorkflowDeleted } from "../../../../worker/core/action/action.ts";
 import { noObserver } from "../../../../worker/core/action/observer.ts";
 import { MemoryJournal } from "../../../../worker/core/journal/memory-journal.ts";
-import type { Transport } from "../../../../worker/core/ports/source.ts";
 import { checkWorkflow } from "../../../../worker/core/run/workflow-check.ts";
 import { legacyServerApi } from "../../../../worker/features/legacy/legacy-transport.ts";
-import { connectServer } from "../../../../worker/sources/server/connect-server.ts";
+import { connectTinkServer, type TinkServer } from "../../../../worker/sources/server/tink-server.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 import { briefRuntime, executorLab, labSource } from "./executor-lab.ts";
 
@@ -26,8 +25,8 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-function connect(server: string, api: "auto" | "current" = "auto"): Transport {
-  const transport = connectServer({
+function connect(server: string, api: "auto" | "current" = "auto"): TinkServer {
+  const transport = connectTinkServer({
     legacy: legacyServerApi,
     ...{ server, tls: false, api, clock: scaledClock(SPEED), log: silentLogger },
     maxBackoffMs: 1_000,
@@ -37,7 +36,7 @@ function connect(server: string, api: "auto" | "current" = "auto"): Transport {
 }
 
 /** Polls for the action and reports its start. */
-async function begun(transport: Transport): Promise<RunningStatus> {
+async function begun(transport: TinkServer): Promise<RunningStatus> {
   const signal = AbortSignal.timeout(WITHIN.timeout);
   const poll = await transport.next("agent", signal);
   if (poll.kind !== "action") throw new Error(`expected an action, got ${JSON.stringify(poll)}`);
@@ -51,8 +50,8 @@ function running(action: ActionId): RunningStatus {
 }
 
 /** The check of an action, at a server. */
-function check(transport: Transport, status: RunningStatus) {
-  const isGone = vi.fn((...call: Parameters<NonNullable<Transport["isGone"]>>) =>
+function check(transport: TinkServer, status: RunningStatus) {
+  const isGone = vi.fn((...call: Parameters<NonNullable<TinkServer["isGone"]>>) =>
     transport.isGone?.(...call),
   );
   const source = labSource({ isGone: async (...call) => (await isGone(...call)) ?? false });

@@ -1,7 +1,7 @@
 import type { Hardware } from "../../../shared/bmc/operations/inventory.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { ActionStatus } from "../../core/action/action.ts";
-import type { Poll, Transport } from "../../core/ports/source.ts";
+import type { ActionSource, Poll, StatusSink } from "../../core/ports/source.ts";
 import { MalformedAction } from "../action-fields.ts";
 import { callUnary } from "../grpc/call.ts";
 import { Channel, type ChannelOptions } from "../grpc/channel.ts";
@@ -13,7 +13,12 @@ import { type ActionResponse, WorkflowService } from "./gen/workflow_pb.ts";
 import { pollOfError } from "./poll-error.ts";
 import { actionOf, statusRequestOf } from "./tink-messages.ts";
 
-export interface TinkTransportOptions extends ChannelOptions {
+/** The calls of one API of tink servers. */
+export interface TinkApi extends ActionSource, StatusSink {}
+
+export type TinkApiOptions = ChannelOptions & TinkApiTerms;
+
+interface TinkApiTerms {
   /** Must exceed the minute for which the server holds a call. */
   readonly pollTimeoutMs?: number;
   /** The server holds a report that it cannot write for a minute, too. */
@@ -34,8 +39,8 @@ const REPORT_TIMEOUT_MS = 75_000;
 /** gRPC's usual limit. An action is a few kilobytes. */
 const LARGEST_MESSAGE_BYTES = 4 * 1_024 * 1_024;
 
-/** The current API on its own channel. Throws as `createDialer` does. */
-export function createTinkTransport(options: TinkTransportOptions): Transport {
+/** Opens the current API on a channel of its own. Throws a `TypeError` when the server is not an address. */
+export function connectTinkApi(options: TinkApiOptions): TinkApi & { close(): Promise<void> } {
   const channel = new Channel(createDialer(options), options);
   return { ...currentApi(channel, options), close: () => channel.close() };
 }
@@ -43,12 +48,8 @@ export function createTinkTransport(options: TinkTransportOptions): Transport {
 /** The tink workflow API of Tinkerbell 0.17 and later, for any number of agent IDs. The caller closes the channel. */
 export function currentApi(
   channel: Channel,
-  {
-    pollTimeoutMs = POLL_TIMEOUT_MS,
-    reportTimeoutMs = REPORT_TIMEOUT_MS,
-    hardware,
-  }: Pick<TinkTransportOptions, "pollTimeoutMs" | "reportTimeoutMs" | "hardware"> = {},
-): Omit<Transport, "close"> {
+  { pollTimeoutMs = POLL_TIMEOUT_MS, reportTimeoutMs = REPORT_TIMEOUT_MS, hardware }: TinkApiTerms = {},
+): TinkApi {
   const { getAction, reportActionStatus } = WorkflowService.method;
   const options = (timeoutMs: number, signal: AbortSignal) => ({
     timeoutMs,

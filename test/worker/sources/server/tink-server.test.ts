@@ -9,9 +9,9 @@ import { exampleTemplate } from "../../../../simulators/tink/example-template.ts
 import { startTinkServer } from "../../../../simulators/tink/server.ts";
 import { startLegacyTinkServer } from "../../../../simulators/tink-legacy/server.ts";
 import type { Action, ActionStatus } from "../../../../worker/core/action/action.ts";
-import type { Poll, Transport } from "../../../../worker/core/ports/source.ts";
+import type { Poll } from "../../../../worker/core/ports/source.ts";
 import { legacyServerApi } from "../../../../worker/features/legacy/legacy-transport.ts";
-import { connectServer } from "../../../../worker/sources/server/connect-server.ts";
+import { connectTinkServer, type TinkServer } from "../../../../worker/sources/server/tink-server.ts";
 
 const never = new AbortController().signal;
 const cleanups: (() => Promise<void>)[] = [];
@@ -24,8 +24,8 @@ function connect(
   server: string,
   api: "auto" | "current" | "legacy" = "auto",
   log: Logger = silentLogger,
-): Transport {
-  const transport = connectServer({
+): TinkServer {
+  const transport = connectTinkServer({
     legacy: legacyServerApi,
     server,
     tls: false,

@@ -9,11 +9,8 @@ import {
   type TinkServerOptions,
 } from "../../../../simulators/tink/server.ts";
 import type { Action, ActionStatus } from "../../../../worker/core/action/action.ts";
-import type { Poll, Transport } from "../../../../worker/core/ports/source.ts";
-import {
-  createTinkTransport,
-  type TinkTransportOptions,
-} from "../../../../worker/sources/tink/tink-transport.ts";
+import type { Poll } from "../../../../worker/core/ports/source.ts";
+import { connectTinkApi, type TinkApiOptions } from "../../../../worker/sources/tink/tink-api.ts";
 
 const never = new AbortController().signal;
 const cleanups: (() => Promise<void>)[] = [];
@@ -28,8 +25,11 @@ async function simulate(options: TinkServerOptions = {}): Promise<TinkServer> {
   return server;
 }
 
-function connect(server: TinkServer, options: Partial<TinkTransportOptions> = {}): Transport {
-  const transport = createTinkTransport({ server: server.address, tls: false, ...options });
+function connect(
+  server: TinkServer,
+  options: Partial<TinkApiOptions> = {},
+): ReturnType<typeof connectTinkApi> {
+  const transport = connectTinkApi({ server: server.address, tls: false, ...options });
   cleanups.push(() => transport.close());
   return transport;
 }
@@ -385,7 +385,7 @@ describe("the connection", () => {
   it.each(["", "host:0", "host:99999", "http://host:1", "a b:1", "::1", "[::1"])(
     "refuses %j as a server",
     (server) => {
-      expect(() => createTinkTransport({ server, tls: false })).toThrow("is not host:port");
+      expect(() => connectTinkApi({ server, tls: false })).toThrow("is not host:port");
     },
   );
 
