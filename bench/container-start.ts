@@ -19,7 +19,7 @@ const GIVE_UP_MS = 60_000;
 /** One kind of container that is timed. */
 interface TimedContainer {
   readonly title: string;
-  /** Of `docker run`. */
+  /** Arguments of `docker run`. */
   readonly args: readonly string[];
   readonly exitCode: number;
   /** The goal, as a multiple of a bare Node on the same base. */
@@ -102,14 +102,16 @@ async function timeContainer(engine: ContainerEngine, kind: TimedContainer): Pro
   const args = ["run", "--rm", "--network", "host", ...kind.args];
   const startedMs = performance.now();
   const { exitCode, stderr, shortMessage } = await execa(engine.program, args, {
-    ...{ stdin: "ignore", reject: false, timeout: GIVE_UP_MS },
+    stdin: "ignore",
+    reject: false,
+    timeout: GIVE_UP_MS,
   });
   const tookMs = performance.now() - startedMs;
   if (exitCode === kind.exitCode) return tookMs;
   throw new Error(`${kind.title}: exit code ${exitCode}: ${stderr || shortMessage}`);
 }
 
-/** The action's image as `npm run images` builds it, and what it stands on. */
+/** The action's image from `npm run images`, and its base. */
 export async function buildSubjects(
   engine: ContainerEngine,
 ): Promise<{ readonly base: string; readonly image: string }> {
@@ -117,7 +119,11 @@ export async function buildSubjects(
   const bases = await provideBase(engine, wanted, `${REGISTRY}/base:local`, () => undefined);
   const image = `${REGISTRY}/${ACTION}:bench`;
   await buildImage(engine, {
-    ...{ tag: image, dockerfile: "Dockerfile.action", action: ACTION, bases, version: "0.0.0" },
+    tag: image,
+    dockerfile: "Dockerfile.action",
+    action: ACTION,
+    bases,
+    version: "0.0.0",
   });
   return { base: bases.baseImage, image };
 }

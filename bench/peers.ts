@@ -73,12 +73,20 @@ async function runSection(section: Section, installed: readonly InstalledPeer[])
   const { name, title, charted } = section;
   const versions = installed.map((peer) => [peer.name, peer.installed?.version ?? "missing"] as const);
   const result: ReportSection = {
-    ...{ name, title, scenarios: [], date: new Date().toISOString(), machine: describeMachine() },
+    name,
+    title,
+    scenarios: [],
+    date: new Date().toISOString(),
+    machine: describeMachine(),
     versions: Object.fromEntries(versions),
   };
   process.stdout.write(`${title}\n`);
   await section.run({
-    ...{ peers: installed, quick: values.quick, deadline, folder, workflows: values.workflows },
+    peers: installed,
+    quick: values.quick,
+    deadline,
+    folder,
+    workflows: values.workflows,
     async add(scenario, rows) {
       result.scenarios.push({
         title: scenario,

@@ -95,7 +95,10 @@ async function wholeActionTable(installed: readonly string[], env: Environment):
   const redfish = await startRedfishBmc({ machines: [machine], password: LOGIN.BMC_PASSWORD });
   const ipmi = await startIpmiBmc({ machine, users: [{ name: "admin", password: LOGIN.BMC_PASSWORD }] });
   const byRedfish = {
-    ...{ ...LOGIN, ...env, BMC_PROVIDERS: "redfish", REDFISH_PORT: String(redfish.port) },
+    ...LOGIN,
+    ...env,
+    BMC_PROVIDERS: "redfish",
+    REDFISH_PORT: String(redfish.port),
     BMC_TLS_FINGERPRINT: redfish.fingerprint,
   };
   const byIpmi = { ...LOGIN, ...env, BMC_PROVIDERS: "ipmi", IPMI_PORT: String(ipmi.port) };
@@ -127,7 +130,9 @@ async function wholeActionTable(installed: readonly string[], env: Environment):
 async function processorTime(argv: readonly string[], env: Environment = {}): Promise<number> {
   const loop = `i=0; while [ $i -lt ${CPU_RUNS} ]; do "$@" >/dev/null 2>&1 || exit; i=$((i+1)); done; times`;
   const { stdout } = await execa("sh", ["-c", loop, "sh", process.execPath, ...argv], {
-    ...{ env, extendEnv: false, stdin: "ignore" },
+    env,
+    extendEnv: false,
+    stdin: "ignore",
   });
   const times = [...(stdout.split("\n")[1] ?? "").matchAll(/(\d+)m([\d.]+)s/g)];
   const seconds = times.reduce((sum, [, minutes, rest]) => sum + Number(minutes) * 60 + Number(rest), 0);

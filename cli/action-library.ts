@@ -17,6 +17,11 @@ export function actionLibraryOn(clock: Clock): ActionLibrary {
       if (!action) return undefined;
       return {
         idempotent: action.idempotent,
+        async problems(given) {
+          const { givenProblems } = await import("../actions/harness/input/read-input.ts");
+          const { parseFlags } = await import("../actions/harness/input/flags.ts");
+          return givenProblems(action, given, parseFlags(action, given.command).problems);
+        },
         async run({ onLog, ...request }) {
           const { runWithin } = await import("../actions/harness/run/run-within.ts");
           return runWithin(action, {

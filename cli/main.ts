@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import module from "node:module";
+import { EXIT_OUTPUT_LOST } from "../shared/contract/exit-code.ts";
 import { compileCacheDirectory } from "./compile-cache.ts";
 
 /** The program `pbnj-worker` with the worker's commands and the actions. Each command loads its modules when it runs. */
@@ -9,6 +10,8 @@ const file = import.meta.filename;
 // and must not end one that is starting, nor actions, which a service manager signals as well.
 for (const signal of ["SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => undefined);
 
+process.stdout.on("error", outputFailed);
+
 const compileCache = compileCacheDirectory(file, process.env);
 // The launcher of a bundle does that itself.
 if (compileCache !== undefined && file.endsWith(".ts")) module.enableCompileCache(compileCache);
@@ -16,6 +19,17 @@ if (compileCache !== undefined && file.endsWith(".ts")) module.enableCompileCach
 const given = process.argv.slice(2);
 // Bundled, this is a script, which cannot wait at its top level.
 void run(given[0] === "help" ? [...given.slice(1), "--help"] : given);
+
+/** Output that is lost, as on a full disk, is one line and an exit code of its own. A reader that has closed its end has read enough. */
+function outputFailed({ code, message }: NodeJS.ErrnoException): void {
+  if (code === "EPIPE" || process.listenerCount("exit", failAtExit) > 0) return;
+  process.on("exit", failAtExit);
+  process.stderr.write(`pbnj-worker: the output cannot be written: ${message}\n`);
+}
+
+function failAtExit(code: number): void {
+  if (code === 0) process.exitCode = EXIT_OUTPUT_LOST;
+}
 
 async function run(argv: readonly string[]): Promise<void> {
   const record = await recordOf(argv);

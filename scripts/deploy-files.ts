@@ -44,7 +44,7 @@ export async function refreshChart(current: string): Promise<string> {
   );
 }
 
-/** YAML in one line, as the formatter has it. */
+/** YAML in one line, in the formatter's style. */
 function inline(value: unknown): string {
   const text = stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trim();
   return text.replace(/^\[ (.*) \]$/, "[$1]");

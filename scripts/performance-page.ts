@@ -17,7 +17,9 @@ export async function refreshPerformancePage(current: string): Promise<string> {
     const titles = operationNames.map((name) => titleOf(name, server));
     const scenarios = scenariosOf(report, "operations").filter(({ title }) => titles.includes(title));
     return comparisonTable(scenarios, {
-      ...{ head: server, metrics: ["wallMs", "requests"], cellOf: medianCell },
+      head: server,
+      metrics: ["wallMs", "requests"],
+      cellOf: medianCell,
       labelOf: (title) => title.slice(0, title.indexOf(", first")),
     });
   });

@@ -1,14 +1,14 @@
 import { TimeoutReached, withTimeout } from "./timeout.ts";
 
-/** Why what was waited for must be stopped before its own end. */
+/** Why the worker must stop the work before it ends by itself. */
 export type StopReason = "timeout" | "cancelled";
 
 /** The longest time a Node timer can wait; a longer one would fire at once. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Waits for an action's end. Returns undefined when it came, or why the worker must stop the action now: its
- * time has expired, or the signal aborted. Rejects with what `work` rejects with.
+ * Waits until `work` ends. Returns undefined if it has ended, or why the worker must stop it now: its time has
+ * expired, or the signal aborted. Rejects with the error of `work`.
  */
 export async function waitUntilDeadline(
   timeoutMs: number,

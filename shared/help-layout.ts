@@ -2,7 +2,7 @@ import { Help, type HelpConfiguration } from "commander";
 
 const WIDEST = 110;
 const NARROWEST = 40;
-/** A description that has fewer columns beside its flag is below it. */
+/** If fewer columns are left beside a flag, its description goes below it. */
 const LEAST_DESCRIPTION = 30;
 const INDENT = "      ";
 

@@ -10,8 +10,8 @@ interface Limits {
 }
 
 /**
- * The limits of everything that others write, counted before it is read. They are far above what real inputs have, and low
- * enough that whatever is done with an input ends at once.
+ * The limits of untrusted input, checked before it is read. They are far above the size of real input, and low enough that
+ * processing an input takes no noticeable time.
  */
 export const INPUT_LIMITS = {
   /** One action of a workflow. Linux starts no program with a longer variable or argument (execve(2), MAX_ARG_STRLEN). */
@@ -24,15 +24,19 @@ export const INPUT_LIMITS = {
   desiredState: { characters: 16_384, values: 2_048, levels: 12, text: 4_096 },
   /** The spec of a Rufio Job or Task. */
   rufioSpec: { characters: 262_144, values: 4_096, levels: 16, text: 16_384 },
-  /** What an image says of itself: its volumes and variables are compared with those of the action. */
+  /** A policy's file. */
+  policy: { characters: 262_144, values: 65_536, levels: 8, text: 65_536 },
+  /** A Workflow that is run or judged from its file or out of the cluster. */
+  workflow: { characters: 1_572_864, values: 32_768, levels: 8, text: 131_071 },
+  /** The configuration of an image: its volumes and variables are compared with those of the action. */
   imageConfig: { characters: 262_144, values: 2_048, levels: 8, text: 65_536 },
   /** The JSON that a webhook's payload is put into. */
   webhookPayload: { characters: 32_768, values: 512, levels: 32, text: 16_384 },
 } as const satisfies Readonly<Record<string, Limits>>;
 
 /**
- * The most bytes, or characters of text, that are read of one file, answer, message or line; what is longer is refused or cut. A page
- * of a collection, a chain of certificates and the like have limits of their own beside the code that reads them.
+ * The most bytes, or characters of text, that are read from one file, answer, message or line; longer input is rejected or
+ * cut. Limits of pages of a collection, of certificate chains and the like are defined beside the code that reads them.
  */
 export const INPUT_BYTES = {
   amtAnswer: 512_000,
@@ -48,6 +52,8 @@ export const INPUT_BYTES = {
   clusterAnswer: 128 * 1_048_576,
   template: 1_536 * 1_024,
   renderedTemplate: 256 * 1_024,
+  policy: 256 * 1_024,
+  workflowFile: 512 * 1_024,
   actionResult: 4 * 1_048_576,
   actionSpans: 512 * 1_024,
   actionLogLine: 16 * 1_024,

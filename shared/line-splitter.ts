@@ -4,8 +4,8 @@ import { StringDecoder } from "node:string_decoder";
 export type LongestLine = (first: string) => number;
 
 /**
- * Cuts a byte stream into lines, whatever way the bytes arrive: a character or a line end split between two
- * chunks is put together again. A line that is too long loses its rest, which is not kept; `onLine` gets how many characters that were.
+ * Cuts a byte stream into lines, however the bytes arrive: a character or a line end that is split between two chunks is
+ * joined again. A line that is too long is cut; `onLine` receives the number of characters that were dropped.
  */
 export class LineSplitter {
   readonly #decoder = new StringDecoder("utf8");
@@ -21,7 +21,7 @@ export class LineSplitter {
     this.#onLine = onLine;
   }
 
-  /** How many characters the unfinished line has lost so far. */
+  /** Number of characters dropped from the unfinished line so far. */
   get lost(): number {
     return this.#lost;
   }
@@ -63,7 +63,7 @@ export class LineSplitter {
   }
 }
 
-/** What is written after a line that lost so many characters. */
+/** The mark after a line from which `lost` characters were dropped. */
 export function cutMark(lost: number): string {
   return lost > 0 ? `… [${lost} characters cut]` : "";
 }

@@ -28,7 +28,7 @@ export class LiveBlock {
     return Math.max(2, this.#terminal.columns || 80);
   }
 
-  /** Replaces the lines. Cuts what is too long, because a wrapped line is two. */
+  /** Replaces the lines. Cuts long lines, because a wrapped line takes two. */
   draw(lines: readonly string[]): void {
     const cut = lines.slice(0, this.height).map((line) => fitted(line, this.#columns - 1));
     if (cut.join("\n") === this.#drawn.join("\n")) return;
@@ -43,7 +43,7 @@ export class LiveBlock {
     this.#drawn = [];
   }
 
-  /** Leaves the lines where they are: what is written next begins below them. */
+  /** Leaves the lines where they are, and continues below them. */
   leave(): void {
     if (this.#drawn.length > 0) this.#terminal.write("\n");
     this.#drawn = [];

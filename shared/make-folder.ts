@@ -2,9 +2,9 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * Makes a folder, and those above it that are missing. Does nothing if it is there; rejects with a system error that names the path.
- * `mkdir` with `recursive` never ends below a folder that answers ENOENT although it is there, such as /proc, an automounter's or a link
- * without a target (Node 24), and says ENOENT of a disk that is read-only.
+ * Creates a folder and its missing parents. Does nothing if it exists; rejects with a system error that names the path.
+ * In Node 24, `mkdir` with `recursive` never ends below a folder that exists but answers ENOENT, such as /proc, a folder of
+ * an automounter or a link without a target, and reports ENOENT for a read-only disk.
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {
   try {

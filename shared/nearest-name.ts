@@ -2,9 +2,9 @@
 const LONGEST_NAME = 128;
 
 /**
- * The one of `known` that `name` is probably a misspelling of; undefined when none is close. Case, hyphens
- * and underscores do not count, so `grpc-server` finds `grpcServer`. Of names equally near, one that begins with
- * what was typed wins: `power-of` finds `power-off`, not `power-on`.
+ * The name in `known` that was probably meant by `name`; undefined if none is close. Case, hyphens and underscores
+ * do not count, so `grpc-server` finds `grpcServer`. Among names equally close, one that begins with `name` wins:
+ * `power-of` finds `power-off`, not `power-on`.
  */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   const folded = fold(name);

@@ -5,7 +5,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENETUNREACH: "no route to its network",
   EHOSTDOWN: "no route to host: it does not answer on the local network",
   ENETDOWN: "no route to its network: the interface is down",
-  // Without an IPv6 address of its own, a container cannot send to any.
+  // A container without an IPv6 address cannot send to any IPv6 address.
   EADDRNOTAVAIL: "no route to its network: this host has no address from which to reach it",
   EAFNOSUPPORT: "no route to its network: this host has no IPv6",
   EACCES: "not permitted: a broadcast address, or a route or firewall rule forbids it",

@@ -14,31 +14,31 @@ const ESCAPE_SEQUENCE = new RegExp(
 const WHITE_SPACE = /\s+/g;
 
 /**
- * Text of others that is safe on a terminal, in a log, a page and a message: what cannot be printed is spelled out as JSON does,
- * such as `\u001b`. JSON without spaces around it stays JSON of the same value. Linear in the length of the text.
+ * Makes untrusted text safe for a terminal, a log, a page or a message: characters that cannot be printed are escaped as in
+ * JSON, such as `\u001b`. JSON without spaces around it stays JSON of the same value. Linear in the length of the text.
  */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, spelledOut);
 }
 
-/** The same for text of several lines, which stay lines. Tabs between words stay as well. */
+/** Makes untrusted text printable, but keeps line ends and tabs. */
 export function printableLines(text: string): string {
   return text.replace(UNPRINTABLE, (character) =>
     character === "\n" || character === "\t" ? character : spelledOut(character),
   );
 }
 
-/** The same as one line: colours are removed, and white space is one space. Redact first: this may put parts together. */
+/** Makes untrusted text one printable line without colours; white space becomes one space. Redact first: parts may join. */
 export function printableLine(text: string): string {
   return printable(text.replace(ESCAPE_SEQUENCE, "").replace(WHITE_SPACE, " "));
 }
 
-/** What a program says of itself on stderr: one line. */
+/** One line for stderr that begins with the program's name. */
 export function programLine(program: string, reason: string): string {
   return `${printableLine(`${program}: ${reason}`)}\n`;
 }
 
-/** As much of a text as is kept and shown; no character is cut in two. */
+/** Cuts a text to at most `most` UTF-16 code units without splitting a character. */
 export function shortened(text: string, most: number): string {
   if (text.length <= most) return text;
   const end = most - 1;

@@ -7,11 +7,11 @@ const EVERY_MS = 100;
 
 /** What runs now, one line per subject, such as a machine. */
 export interface ProgressLines {
-  /** What the subject does from now on. */
+  /** Sets what the subject does now. */
   show(subject: string, progress: Progress): void;
-  /** How far it is, or that it is queued. Only a terminal shows it. */
+  /** Sets how far the subject is, or that it is queued. Only a terminal shows it. */
   note(subject: string, text: string): void;
-  /** The subject is done: its line is removed. */
+  /** Removes the line of a subject that is done. */
   end(subject: string): void;
   /** Runs what writes to the same terminal. */
   above<T>(write: () => T): T;
@@ -112,7 +112,7 @@ class LiveLines implements ProgressLines {
     const all = [...this.#lines];
     const { height } = this.#block;
     const isCut = all.length > height;
-    // Those that are only queued make room first.
+    // Queued subjects are hidden before running ones.
     const byState = [true, false].flatMap((started) => all.filter(([, line]) => line.hasStarted === started));
     const shown = new Set(isCut ? byState.slice(0, height - 1) : all);
     const more = isCut ? [`… and ${all.length - shown.size} more`] : [];

@@ -2,7 +2,7 @@ import { JoinedLineRedactor, type LineRedactor, SecretLineRedactor } from "./red
 import { secretAutomata } from "./redaction/secret-automata.ts";
 import { Secret } from "./secret.ts";
 
-/** Text as it may be met: as it is, in JSON, in a URL, in base64 and in hex. */
+/** The forms in which a text may occur: as it is, in JSON, in a URL, in base64 and in hex. */
 export function formsOf(text: string): readonly string[] {
   const bytes = Buffer.from(text, "utf8");
   const base64 = bytes.toString("base64");
@@ -29,20 +29,20 @@ export function secretsIn(value: unknown): readonly string[] {
   return Object.values(value).flatMap(secretsIn);
 }
 
-/** Takes secrets out of text. */
+/** Removes secrets from text. */
 export interface Redactor {
-  /** Of a whole text, of any number of lines. */
+  /** Redacts a whole text of any number of lines. */
   (text: string): string;
-  /** Of text that comes line by line. */
+  /** Returns a redactor for text that arrives line by line. */
   lines(): LineRedactor;
-  /** Of so many texts that come line by line and are read together. */
+  /** Returns redactors for `count` texts that arrive line by line and are read together. */
   joined(count: number): readonly LineRedactor[];
 }
 
 /**
- * Takes the secrets of `holder` out of any text: as they are, in any case, folded, wrapped over lines, escaped for JSON, HTML, URLs
- * and mail, in base64, hex and decimal bytes, and what is left of one that was cut. What reaches the worker was written by others: a third-party image, or
- * a BMC that quotes what it was sent. Redact before text is folded or cut. Linear in the length of the text.
+ * Removes the secrets of `holder` from any text: as they are, in any case, folded, wrapped over lines, escaped for JSON,
+ * HTML, URLs and mail, in base64, hex and decimal bytes, and the rest of a secret that was cut. The text comes from others:
+ * a third-party image, or a BMC that quotes its input. Redact before text is folded or cut. Linear in the length of the text.
  */
 export function redactor(holder: {
   readonly username?: string | undefined;

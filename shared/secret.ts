@@ -6,7 +6,7 @@ const REDACTED = "[redacted]";
 export class Secret {
   readonly #value: string;
 
-  /** Closes the text. */
+  /** Wraps the text. */
   constructor(value: string) {
     this.#value = value;
   }
@@ -31,7 +31,7 @@ export class Secret {
   }
 }
 
-/** A value as JSON with its secrets open, at any depth: for where they are used, and nowhere else. */
+/** A value as JSON that reveals its secrets at any depth: only for the place that uses them. */
 export function revealJson(value: unknown): string {
   return JSON.stringify(value, function (this: Record<string, unknown>, key, converted) {
     // JSON.stringify has already called toJSON, so the secret itself is read from its holder.

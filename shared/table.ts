@@ -7,8 +7,8 @@ const CELL_LIMIT = 100;
 const WIDEST = 2 * CELL_LIMIT;
 
 /**
- * Text in columns as wide as their widest cell, for people. Cells line up to the left, or to the right in the
- * columns named. What a BMC says is in them, so they are made fit for a line of a terminal first.
+ * Text in columns as wide as their widest cell, for people. Cells are aligned to the left, or to the right in the
+ * named columns. They may quote a BMC, so they are made printable first.
  */
 export function formatTable(
   head: readonly string[],

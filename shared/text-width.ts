@@ -9,7 +9,7 @@ export function textWidth(text: string): number {
   return columns;
 }
 
-/** The beginning of a text that takes at most so many columns. */
+/** The beginning of a text that takes at most `most` columns. */
 export function fitted(text: string, most: number): string {
   let [columns, length] = [0, 0];
   for (const character of text) {

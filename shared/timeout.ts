@@ -12,7 +12,7 @@ export class TimeoutReached extends Error {
   }
 }
 
-/** Made once, because an abort without a reason makes an error with its stack each time. */
+/** Created once, because an abort without a reason creates an error with a stack each time. */
 const SETTLED = new Error("the work has settled");
 
 /**

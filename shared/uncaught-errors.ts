@@ -7,7 +7,7 @@ type Handler = (thrown: unknown) => void;
  * without a handler.
  */
 export class UncaughtErrors {
-  /** One listener for the process: each of several would take the others' errors for the program's own. */
+  /** The process has one listener: with several, each would treat the others' errors as the program's own. */
   static readonly #runs = new AsyncLocalStorage<Handler>();
   static #open = 0;
   static readonly #onUncaught = (thrown: unknown) => {
@@ -17,7 +17,7 @@ export class UncaughtErrors {
       return;
     }
     UncaughtErrors.#ignore();
-    // Thrown here, it would end the process with another exit code.
+    // An error thrown here would end the process with another exit code.
     process.nextTick(() => {
       throw thrown;
     });
@@ -36,7 +36,7 @@ export class UncaughtErrors {
     return UncaughtErrors.#runs.run(take, work);
   }
 
-  /** The result of `work`. Rejects with what escapes it, such as an error in a timer, which also aborts the signal of `work`. */
+  /** Runs `work` and also rejects with errors that escape it, such as one in a timer, which abort its signal as well. */
   isolate<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     const escaped = new AbortController();
     const { promise, resolve, reject } = Promise.withResolvers<T>();

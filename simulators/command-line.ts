@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError } from "commander";
 
-/** A number as a flag has it. */
+/** Parses a number from a flag. */
 export function wholeNumber(text: string): number {
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError("must be a whole number");
   return Number(text);

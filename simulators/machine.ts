@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type { BootDevice, BootMode } from "../shared/contract/vocabulary.ts";
 import { defaultSensors, type SimulatedSensor } from "./sensors.ts";
 
-/** Power as hardware has it: the two ways between the states take time. */
+/** The power states of hardware: both transitions take time. */
 export type SimulatedPower = "on" | "off" | "powering-on" | "powering-off";
 
 export interface SimulatedOverride {
@@ -210,8 +210,11 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   sshConsole: { readonly port: number; readonly entryCommand?: string | undefined } | undefined;
   readonly sensors: SimulatedSensor[] = defaultSensors();
   readonly secureBoot: SimulatedSecureBootState = {
-    ...{ enabled: false, active: false, hasKeys: true },
-    ...{ databases: defaultKeys(), keyChanges: "at-once" },
+    enabled: false,
+    active: false,
+    hasKeys: true,
+    databases: defaultKeys(),
+    keyChanges: "at-once",
   };
 
   readonly bios: SimulatedBiosState = { attributes: BIOS_DEFAULTS, pending: {}, scheduled: false };

@@ -86,11 +86,17 @@ const IPMI_LOGIN = {
 };
 const checked: readonly ProviderChecks[] = [
   {
-    ...{ provider: "redfish", durationMs: 3525, roundTrips: 77, endedBy: undefined },
+    provider: "redfish",
+    durationMs: 3525,
+    roundTrips: 77,
+    endedBy: undefined,
     rows: CHECK_NAMES.map((name) => ({ provider: "redfish", check: name, ...REDFISH[name] })),
   },
   {
-    ...{ provider: "ipmi", durationMs: 5035, roundTrips: 0, endedBy: "unreachable" },
+    provider: "ipmi",
+    durationMs: 5035,
+    roundTrips: 0,
+    endedBy: "unreachable",
     rows: [{ provider: "ipmi", check: "login", ...IPMI_LOGIN }],
   },
 ];

@@ -140,7 +140,8 @@ export const reference = actionReference("inventory", {
       chassis: { vendor: "Contoso", model: "3500", serial: "CH00000001" },
       mainboard: { vendor: "Contoso", model: "MB-7", serial: "MB00000001" },
       bmc: {
-        ...{ model: "BMC-2000", firmware: "1.45.455b66" },
+        model: "BMC-2000",
+        firmware: "1.45.455b66",
         nics: [{ name: "1", mac: "52:54:00:00:00:01", speedMbps: 1000, up: true }],
       },
       processors: [

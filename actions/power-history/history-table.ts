@@ -9,7 +9,7 @@ interface Row {
   readonly message: string;
 }
 
-/** For people; the times are UTC, as in the data. The last restart stands among the events, what has no time at the end. */
+/** For people; the times are UTC, as in the data. The last restart is among the events; events without a time are at the end. */
 export function historyTable(history: PowerHistory): string {
   const { events, lastReset, bootCount, bootState, lastPowerEvent = [], unread } = history;
   const reset: Row[] = lastReset

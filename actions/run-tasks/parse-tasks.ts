@@ -26,7 +26,7 @@ const wrapped: Form = {
   ),
 };
 
-/** The machine is the connection's, so that a Job's own `machineRef` is not looked at. */
+/** The connection determines the machine, so a Job's own `machineRef` is ignored. */
 const job: Form = {
   listPath: ["spec", "tasks"],
   schema: z.pipe(

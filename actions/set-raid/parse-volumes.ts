@@ -67,7 +67,9 @@ function parseVolume(line: string, problems: string[]): WantedVolume | undefined
     return undefined;
   }
   return {
-    ...{ name, level, drives },
+    name,
+    level,
+    drives,
     ...(bytes === undefined ? {} : { bytes }),
     ...(media === undefined ? {} : { media }),
     ...(minDriveBytes === undefined ? {} : { minDriveBytes }),

@@ -21,7 +21,7 @@ type Redfish = Inventory["machines"][number]["redfish"];
 
 const SYSTEM = "/redfish/v1/Systems/1";
 const RETRY_MS = 1_000;
-/** As the library's. */
+/** The library's own poll intervals. */
 const POLL: Backoff = { firstMs: 500, maxMs: 5_000, factor: 1.5 };
 const secureContext = createSecureContext();
 const sessions = new Map<string, Buffer>();
@@ -115,7 +115,10 @@ function openTls(
 ): void {
   const session = sessions.get(port);
   const socket = connect({
-    ...{ host: hostname, port: Number(port), secureContext, rejectUnauthorized: false },
+    host: hostname,
+    port: Number(port),
+    secureContext,
+    rejectUnauthorized: false,
     ...(session && { session }),
   });
   socket.on("session", (data: Buffer) => sessions.set(port, data));

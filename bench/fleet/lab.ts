@@ -24,11 +24,11 @@ import {
 interface WorkerOptions {
   /** Further arguments of `pbnj-worker start`. */
   readonly workerArgv: readonly string[];
-  /** In its place, with the same arguments: the absolute path of another program. */
+  /** Absolute path of a program to run in place of the worker, with the same arguments. */
   readonly program?: string;
-  /** Of Node. */
+  /** Arguments of Node. */
   readonly nodeArgv?: readonly string[];
-  /** The folder of its state, if that is another one. */
+  /** Another folder for the worker's state. */
   readonly state?: string;
 }
 
@@ -40,7 +40,7 @@ export interface LabOptions extends WorkerOptions {
   readonly tls?: boolean;
   /** With a cluster that has the Workflows, by which the worker's lanes are woken up. */
   readonly wakesUp?: boolean;
-  /** The program that is, or stands before, the tink server, and its arguments; absent is the simulated one. */
+  /** A program, with its arguments, that is the tink server or its proxy. Default: the simulated server. */
   readonly host?: { readonly program: string; readonly argv: readonly string[] };
 }
 
@@ -87,7 +87,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   await using stack = new AsyncDisposableStack();
   const base = stack.use(await openFolder());
   const { folder } = base;
-  // As images have it: from source a worker is larger and starts its actions more slowly.
+  // Images have bundles, too: from source a worker is larger and starts its actions more slowly.
   await writeProgramCodeCache(folder, await bundleProgram(folder));
   const certificate = options.tls
     ? createCertificate({ commonName: "bench", altNames: ["127.0.0.1"] })

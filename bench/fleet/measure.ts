@@ -13,14 +13,12 @@ export interface FleetOptions {
   readonly machines: number;
   /** One of the worker's, or `bare`. */
   readonly runtime: string;
-  /** The worker's own default when absent. */
+  /** Default: the worker's own. */
   readonly maxActions: number;
   readonly latencyMs: number;
   readonly transitionMs: number;
   readonly nodeArgv: readonly string[];
-  /** As in `LabOptions`. */
   readonly wakesUp?: boolean;
-  /** As in `LabOptions`. */
   readonly tls?: boolean;
 }
 
@@ -31,27 +29,27 @@ export interface FleetFigures {
   readonly repeated: number;
   readonly totalMs: number;
   readonly idealMs: number;
-  /** Of each action on the idle worker. */
+  /** Duration of each action on the idle worker, by name. */
   readonly ownMs: Readonly<Record<string, number>>;
   readonly queueingMs: Spread;
   readonly overheadMs: Spread;
-  /** Of a machine, from the start of its first action to the end of its last one. */
+  /** Time per machine, from the start of its first action to the end of its last one. */
   readonly machineMs: Spread;
   readonly memory: { readonly workerBytes: number; readonly childrenBytes: number };
-  /** Of the worker and, of that, of the processes it started. */
+  /** CPU time of the worker, and the part of it that its child processes used. */
   readonly cpuMs: { readonly worker: number; readonly children: number };
-  /** To the API server per action, the most frequent ones first; with the Kubernetes runtime. */
+  /** Requests to the API server per action, the most frequent ones first; with the Kubernetes runtime. */
   readonly apiRequests?: readonly (readonly [string, number])[];
   readonly bmcRequests: number;
   readonly server: Pick<ServerLoad, "polls" | "reports" | "connections">;
-  /** Of the tink server and the BMCs, which share the machine with it. */
+  /** CPU time of the tink server and the BMCs, which share the machine with the worker. */
   readonly othersCpuMs: number;
 }
 
-/** The shares of a half, 95 % and 99 %. */
+/** The percentiles 50, 95 and 99. */
 export type Spread = readonly [number, number, number];
 
-/** As the issue has it: each machine is taken down and brought up from the network. */
+/** The workflow of each machine: it is switched off and booted from the network. */
 const STEPS = [
   { name: "power-off", environment: { MODE: "hard" } },
   { name: "set-pxe-once", environment: {} },

@@ -3,11 +3,11 @@ import { readdir, readFile } from "node:fs/promises";
 /** What the kernel says of a process (proc(5)); Linux alone does. */
 export interface ProcessFigures {
   readonly residentBytes: number;
-  /** The most it ever was. */
+  /** The peak of the resident size. */
   readonly peakBytes: number;
-  /** Its own and that of its children that have ended. */
+  /** CPU time of the process and of its ended children. */
   readonly cpuMs: number;
-  /** Of `cpuMs`, that of its ended children. */
+  /** The part of `cpuMs` that the ended children used. */
   readonly childrenCpuMs: number;
 }
 

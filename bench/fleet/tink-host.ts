@@ -148,7 +148,7 @@ if (import.meta.main) {
       if (everyMs > 0) setTimeout(() => ready(workflow), index * everyMs);
       else ready(workflow);
     }
-    // Those that are submitted at once can all be served, and seen, from here on.
+    // From here on, all workflows that were submitted at once can be served and seen.
     const nowMs = performance.now() - startMs;
     if (everyMs === 0) for (const times of actions) times.readyMs &&= nowMs;
     const check = ({ workflow }: { readonly workflow: Workflow }) => {
@@ -210,7 +210,7 @@ async function legacyServer(): Promise<TinkServer> {
   return Object.assign(server, { polls, reports: () => reports.length });
 }
 
-/** As Tinkerbell's controller does it. */
+/** Creates the Workflow and sets its agent, like Tinkerbell's controller. */
 function address({ id, tasks }: Workflow, cluster: FakeCluster): void {
   const [namespace = "", name = ""] = id.split("/");
   cluster.create(...WORKFLOW, { metadata: { namespace, name }, spec: { templateRef: name } });

@@ -37,10 +37,13 @@ const CONTENDERS: readonly Contender[] = [
 ];
 
 const template = JSON.stringify({
-  ...{ version: "0.1", name: "nothing", global_timeout: 3_600 },
+  version: "0.1",
+  name: "nothing",
+  global_timeout: 3_600,
   tasks: [
     {
-      ...{ name: "nothing", worker: "{{ .agent }}" },
+      name: "nothing",
+      worker: "{{ .agent }}",
       // tink-worker names its containers after their actions.
       actions: ACTIONS.map((name) => ({ name: `${name}-{{ .agent }}`, image: IMAGE, timeout: 300 })),
     },
@@ -148,7 +151,7 @@ async function runBatch(
   };
 }
 
-/** Of all processes together. */
+/** Total CPU time and peak memory of several processes. */
 async function cpuOf(pids: readonly number[]) {
   const figures = await Promise.all(pids.map((pid) => figuresOf(pid)));
   return figures.reduce(
@@ -160,7 +163,7 @@ async function cpuOf(pids: readonly number[]) {
   );
 }
 
-/** The same containers without a worker: the floor. */
+/** Runs equal containers without a worker, as the lower bound. */
 async function byHand({ program }: ContainerEngine): Promise<Row> {
   const samples: Sample[] = [];
   for (let run = 0; run <= BY_HAND_RUNS; run += 1) {
@@ -194,8 +197,12 @@ function startWorker(
 ): ChildProcess {
   return spawn(program, argv, {
     env: {
-      ...{ PATH: process.env["PATH"], HOME: folder, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder },
-      ...{ PBNJ_HTTP_ADDRESS: "off", PEER_GRPC_SERVER: address },
+      PATH: process.env["PATH"],
+      HOME: folder,
+      XDG_STATE_HOME: folder,
+      XDG_CACHE_HOME: folder,
+      PBNJ_HTTP_ADDRESS: "off",
+      PEER_GRPC_SERVER: address,
     },
     stdio: ["ignore", "ignore", "inherit"],
   });

@@ -70,7 +70,9 @@ export const fallbacks: Section = {
             operation: "state",
             repeat: 1,
           },
-          ...{ protocol: preferred, port: broken.port, ...(scheme && { scheme }) },
+          protocol: preferred,
+          port: broken.port,
+          ...(scheme && { scheme }),
           fallback: { protocol: other, port: other === "ipmi" ? ipmi.port : redfish.port },
         };
         try {

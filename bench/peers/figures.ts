@@ -70,7 +70,7 @@ export async function alternate(subjects: readonly Subject[], options: Rounds): 
   });
 }
 
-/** Of each metric that a sample has. */
+/** The spread of each metric in the samples. */
 export function spreads(samples: readonly Sample[]): Row["figures"] {
   const metrics = Object.keys(METRICS) as Metric[];
   return Object.fromEntries(

@@ -52,8 +52,14 @@ export const ironic: Section = {
           await manage(service, node, recorder.port, server.password);
           for (const operation of ["on", "off"] as const) {
             const order: Order = {
-              ...{ protocol: "redfish", port: 0, username: USERNAME, passwordFile, cipherSuite: 17 },
-              ...{ operation, mediaUrl: "", repeat: 2 },
+              protocol: "redfish",
+              port: 0,
+              username: USERNAME,
+              passwordFile,
+              cipherSuite: 17,
+              operation,
+              mediaUrl: "",
+              repeat: 2,
             };
             const place = { server, network: { ...network, rounds: ROUNDS } };
             const subjects: Subject[] = [

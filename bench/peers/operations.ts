@@ -10,7 +10,7 @@ import { runChild } from "./run-child.ts";
 import type { InstalledPeer, Section, SectionContext } from "./section.ts";
 import { type BmcServer, SERVERS, startMediaServer, USERNAME } from "./servers.ts";
 
-/** Of `repeated`: times after the first, over the same connection. */
+/** How often `repeated` runs an operation after the first time, over the same connection. */
 const REPEATED = 2;
 const LONGEST_MS = 60_000;
 

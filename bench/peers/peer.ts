@@ -12,7 +12,7 @@ export interface Order {
   readonly operation: Operation;
   readonly mediaUrl: string;
   readonly repeat: number;
-  /** Of Redfish; `http` when absent. */
+  /** The scheme of Redfish. Default: `http`. */
   readonly scheme?: "http" | "https";
   /** What to try if the protocol does not answer, with the same login. */
   readonly fallback?: { readonly protocol: Protocol; readonly port: number };
@@ -44,7 +44,7 @@ export interface Peer {
   install(folder: string): Promise<Installed>;
 }
 
-/** The environment by which our programs for peers, and those of `--peer`, are asked; bench/peers/README.md has it. */
+/** The environment of our programs for peers and those of `--peer`, as bench/peers/README.md describes. */
 export function environmentOf(order: Order): Readonly<Record<string, string>> {
   return {
     PEER_PROTOCOL: order.protocol,

@@ -74,7 +74,9 @@ export const peers: readonly Peer[] = [
       const banner =
         'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
       await build({
-        ...{ entryPoints: [join(PROGRAMS, "bmc-library.ts")], outfile: program, banner: { js: banner } },
+        entryPoints: [join(PROGRAMS, "bmc-library.ts")],
+        outfile: program,
+        banner: { js: banner },
         ...{
           bundle: true,
           minify: true,
@@ -83,7 +85,8 @@ export const peers: readonly Peer[] = [
           target: "node24",
           logLevel: "silent",
         },
-        ...{ absWorkingDir: projectRoot, plugins: [withoutNative] },
+        absWorkingDir: projectRoot,
+        plugins: [withoutNative],
       });
       return byConvention(await ourVersion(), [process.execPath, program], {
         NODE_COMPILE_CACHE: join(folder, "compiled"),
@@ -151,7 +154,10 @@ export const peers: readonly Peer[] = [
       const program = join(folder, "go-ipmi");
       const cwd = join(PROGRAMS, "go-ipmi");
       await execa(goProgram(), ["build", "-trimpath", "-o", program, "."], {
-        ...{ cwd, env: { CGO_ENABLED: "0" }, stdin: "ignore", timeout: GO_BUILD_MS },
+        cwd,
+        env: { CGO_ENABLED: "0" },
+        stdin: "ignore",
+        timeout: GO_BUILD_MS,
       });
       const { stdout } = await execa(
         goProgram(),
@@ -221,7 +227,11 @@ function byConvention(
 
 function absent(name: string, protocols: Peer["protocols"]): Peer {
   return {
-    ...{ name, source: "--peer", protocols, fallsBack: true, repeats: true },
+    name,
+    source: "--peer",
+    protocols,
+    fallsBack: true,
+    repeats: true,
     install: async () => Promise.reject(new Error(`${ELSEWHERE} --peer ${name}=COMMAND`)),
   };
 }
@@ -252,7 +262,7 @@ function portOf({ protocol, port }: Pick<Order, "protocol" | "port">): Readonly<
 function readAction(line: string, { operation }: Order): string {
   const { message, after } = ActionResult.parse(JSON.parse(line));
   if (operation === "inventory") return message;
-  // As strict as the programs of the peers: a BMC that makes it permanent has not done what was asked.
+  // A BMC that makes the override permanent has failed, by the rules of the peers' programs.
   if (typeof after === "object" && after.persistent) return `${after.device}, persistent`;
   if (typeof after === "object") return after.device ?? (after.inserted ? "inserted" : "empty");
   return after ?? "";

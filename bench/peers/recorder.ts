@@ -37,7 +37,7 @@ export interface Recorder {
   close(): Promise<void>;
 }
 
-/** A proxy in front of a BMC's port, on loopback, that counts and takes its time. The same seed loses the same packets. */
+/** A proxy in front of a BMC's port, on loopback, that counts and delays packets. Equal seeds lose equal packets. */
 export async function startRecorder(
   protocol: Protocol,
   port: number,
@@ -45,7 +45,9 @@ export async function startRecorder(
   seed: number,
 ): Promise<Recorder> {
   const seen: { packets: number; bytes: number; firstMs: number | undefined } = {
-    ...{ packets: 0, bytes: 0, firstMs: undefined },
+    packets: 0,
+    bytes: 0,
+    firstMs: undefined,
   };
   const onPassed = (_: unknown, bytes: number) => {
     seen.packets += 1;

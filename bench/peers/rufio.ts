@@ -18,7 +18,7 @@ const NAME = "node-01";
 const ROUNDS = 3;
 const LOOK_EVERY_MS = 5;
 const LONGEST_MS = 120_000;
-/** As Tinkerbell makes it to boot a machine from the network. */
+/** The tasks with which Tinkerbell boots a machine from the network. */
 const TASKS = [
   { powerAction: "off" },
   { oneTimeBootDeviceAction: { device: ["pxe"], efiBoot: true } },
@@ -81,8 +81,12 @@ async function measure(
   const [program = "", ...rest] = argv;
   const worker = spawn(program, rest, {
     env: {
-      ...{ PATH: process.env["PATH"], HOME: folder, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder },
-      ...{ PBNJ_HTTP_ADDRESS: "off", KUBECONFIG: kubeconfig },
+      PATH: process.env["PATH"],
+      HOME: folder,
+      XDG_STATE_HOME: folder,
+      XDG_CACHE_HOME: folder,
+      PBNJ_HTTP_ADDRESS: "off",
+      KUBECONFIG: kubeconfig,
     },
     stdio: ["ignore", "ignore", "inherit"],
   });
@@ -130,7 +134,9 @@ function addMachine(cluster: FakeCluster, redfishPort: number, ipmiPort: number)
     stringData: { username: USERNAME, password: PASSWORD },
   });
   const connection = {
-    ...{ host: "127.0.0.1", port: ipmiPort, insecureTLS: true },
+    host: "127.0.0.1",
+    port: ipmiPort,
+    insecureTLS: true,
     authSecretRef: { name: `${NAME}-bmc`, namespace: "default" },
     providerOptions: { preferredOrder: ["gofish"], redfish: { port: redfishPort, useBasicAuth: true } },
   };

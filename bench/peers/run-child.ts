@@ -115,7 +115,7 @@ export async function runChild(
   }
 }
 
-/** Of all threads of a process, in nanoseconds as the scheduler counts them; undefined once it has ended. */
+/** CPU time of all threads of a process, from the scheduler's nanoseconds; undefined once it has ended. */
 async function cpuMsOf(pid: number): Promise<number | undefined> {
   try {
     const threads = await readdir(`/proc/${pid}/task`);

@@ -13,7 +13,7 @@ export interface SectionContext {
   readonly peers: readonly InstalledPeer[];
   /** One round, and fewer networks. */
   readonly quick: boolean;
-  /** Of the section engine. */
+  /** Number of workflows in the section `engine`. */
   readonly workflows: number;
   /** For files of this run, removed at its end. */
   readonly folder: string;

@@ -80,7 +80,10 @@ function controlled(
   const { protocol, port, password } = server;
   const client = new BmcClient(
     Connection.parse({
-      ...{ host: "127.0.0.1", username: USERNAME, password, providers: [protocol] },
+      host: "127.0.0.1",
+      username: USERNAME,
+      password,
+      providers: [protocol],
       ...(protocol === "redfish"
         ? { redfish: { port, scheme: "http" } }
         : { ipmi: { port, allowSuite3: server.cipherSuite === 3 } }),

@@ -26,8 +26,13 @@ export const start: Section = {
       await writeFile(passwordFile, `${server.password}\n`);
       const { protocol, cipherSuite } = server;
       const order: Omit<Order, "port"> = {
-        ...{ protocol, cipherSuite, username: USERNAME, passwordFile, mediaUrl: "" },
-        ...{ operation: "state", repeat: 1 },
+        protocol,
+        cipherSuite,
+        username: USERNAME,
+        passwordFile,
+        mediaUrl: "",
+        operation: "state",
+        repeat: 1,
       };
       const subjects: Subject[] = [];
       const missing: Row[] = [];
@@ -80,8 +85,11 @@ async function measureStart(
 
 function dockerCommand(program: string, image: string, order: Order): Command {
   const environment = {
-    ...{ BMC_HOST: "127.0.0.1", BMC_USERNAME: order.username, BMC_PASSWORD_FILE: "/run/secrets/password" },
-    ...{ BMC_PROVIDERS: order.protocol, REDFISH_SCHEME: "http" },
+    BMC_HOST: "127.0.0.1",
+    BMC_USERNAME: order.username,
+    BMC_PASSWORD_FILE: "/run/secrets/password",
+    BMC_PROVIDERS: order.protocol,
+    REDFISH_SCHEME: "http",
     [`${order.protocol.toUpperCase()}_PORT`]: String(order.port),
   };
   const given = Object.entries(environment).flatMap(([name, value]) => ["--env", `${name}=${value}`]);

@@ -9,7 +9,7 @@ import {
 } from "node:http2";
 import type { AddressInfo } from "node:net";
 
-/** One unary call that went through, with times as `performance.now` has them. */
+/** One unary call that passed, with times of `performance.now`. */
 export interface RecordedCall {
   /** Such as `GetAction`. */
   readonly method: string;

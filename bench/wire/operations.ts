@@ -56,7 +56,7 @@ export async function driveSession(
   }
 }
 
-/** The same as a whole operation of the client, which also reads before it writes and verifies afterwards. */
+/** Runs a whole operation of the client, which also reads before it writes and verifies afterwards. */
 export async function driveClient(operation: Operation, client: BmcClient): Promise<void> {
   const signal = AbortSignal.timeout(LONGEST_MS);
   const timeoutMs = LONGEST_MS;

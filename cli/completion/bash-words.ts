@@ -17,7 +17,7 @@ export function readBashWords(pieces: readonly string[]): BashWords {
   for (const [index, piece] of pieces.entries()) {
     const isGlue = GLUE.test(piece);
     const isLast = index === pieces.length - 1;
-    // A word after a blank stands alone; only a flag and an empty word are known to follow a blank.
+    // A word after a blank is separate; only a flag and an empty word are known to follow a blank.
     const joins = words.length > 0 && (isGlue || (glued && piece !== "" && !piece.startsWith("--")));
     const text = unquoted(piece);
     const before = joins ? (words.pop() ?? "") : "";

@@ -3,8 +3,8 @@ import type { Clock } from "../../shared/clock.ts";
 import { defined } from "../../shared/defined.ts";
 import { mapLimited } from "../../worker/doctor/map-limited.ts";
 import type { FoundBmc, Ports, Target } from "./bmc.ts";
-import { Pacer } from "./pacer.ts";
 import { probeAmt, probeRedfish } from "./probes.ts";
+import { RateLimiter } from "./rate-limiter.ts";
 
 export interface ScanOptions {
   readonly ports: Ports;
@@ -24,7 +24,7 @@ export async function scan(
   options: ScanOptions,
   signal: AbortSignal,
 ): Promise<readonly FoundBmc[]> {
-  const pacer = new Pacer(options.rate, options.clock);
+  const limiter = new RateLimiter(options.rate, options.clock);
   let [probed, found] = [0, 0];
   const done = (result: FoundBmc | undefined) => {
     probed += 1;
@@ -36,7 +36,7 @@ export async function scan(
     targets,
     {
       mostAtATime: options.concurrency,
-      work: async (target, own) => done(await probeHost(target, options, pacer, own)),
+      work: async (target, own) => done(await probeHost(target, options, limiter, own)),
       failed: () => done(undefined),
     },
     signal,
@@ -47,10 +47,10 @@ export async function scan(
 async function probeHost(
   { host, redfishPort }: Target,
   { ports, timeoutMs }: ScanOptions,
-  pacer: Pacer,
+  limiter: RateLimiter,
   signal: AbortSignal,
 ): Promise<FoundBmc | undefined> {
-  const turn = (until: AbortSignal) => pacer.turn(until);
+  const turn = (until: AbortSignal) => limiter.turn(until);
   const probing = { timeoutMs, turn };
   const [redfish, plainAmt, tlsAmt, version] = await Promise.all([
     orAbsent(probeRedfish(host, redfishPort ?? ports.redfish, probing, signal), signal),

@@ -89,7 +89,7 @@ const FAULTS: readonly Fault[] = [
   { label: "answers after 1 s", latencyMs: 1_000 },
   { label: "is unreachable", unreachable: true },
 ];
-/** One machine of so many is faulty. */
+/** One machine in this many is faulty. */
 const FAULTY_OF = 4;
 
 export interface MachineTimes {

@@ -130,7 +130,11 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
     const log = createActionLogger("warn", {});
     const progress = (text: string) => lines.note(what, text);
     const made = await makeRecording(action, input, {
-      ...{ limits, log, signal: stop.signal, progress, keep: flags.keep },
+      limits,
+      log,
+      signal: stop.signal,
+      progress,
+      keep: flags.keep,
     });
     const { recording, text, result, failures } = made;
     lines.clear();

@@ -23,7 +23,11 @@ export async function writeProgramCodeCache(
   const argv = ["start", "--grpc-server", "127.0.0.1:1", "--agent-id", "a", "--http-address", "off"];
   const env = { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE: home, XDG_STATE_HOME: home };
   const worker = execa(process.execPath, [join(directory, PROGRAM_FILE), ...argv], {
-    ...{ env, extendEnv: false, stdin: "ignore", buffer: false, timeout: TIMEOUT_MS },
+    env,
+    extendEnv: false,
+    stdin: "ignore",
+    buffer: false,
+    timeout: TIMEOUT_MS,
   });
   for await (const line of worker.iterable({ from: "stderr" })) {
     if (line.includes("tink server unavailable")) worker.kill("SIGTERM");
@@ -57,7 +61,9 @@ export async function writeCodeCache({ script }: Pick<Bundle, "script">): Promis
     const args = [script, "power-status", JSON.stringify(runs)];
     await execa(process.execPath, [warmUp, ...args], {
       env: { PATH: process.env["PATH"] ?? "" },
-      ...{ extendEnv: false, stdin: "ignore", timeout: TIMEOUT_MS },
+      extendEnv: false,
+      stdin: "ignore",
+      timeout: TIMEOUT_MS,
     });
   } finally {
     await Promise.all([redfish.close(), ipmi.close()]);

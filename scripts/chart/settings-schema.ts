@@ -20,7 +20,7 @@ const CHOICE = /^[a-z-]+(\|[a-z-]+)+$/;
 /** Settings that the chart can give the worker. */
 const inChart = settings.filter(({ chart, noFileKey }) => chart !== "none" && noFileKey === undefined);
 
-/** The chart's values.schema.json with the settings as the worker's schema has them; the rest is written by hand. */
+/** The chart's values.schema.json with the settings from the worker's schema; the rest is written by hand. */
 export function refreshValuesSchema(current: string): string {
   const schema: JsonSchema = JSON.parse(current);
   const config: Record<string, JsonSchema | true> = {};

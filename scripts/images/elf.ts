@@ -1,4 +1,4 @@
-/** What an image's build reads of a program, as the System V ABI (chapters 4 and 5) has it: 64 bits, little-endian. */
+/** The fields of a program that an image's build reads, by the System V ABI (chapters 4 and 5): 64 bits, little-endian. */
 const LOAD = 1;
 const DYNAMIC = 2;
 const INTERPRETER = 3;

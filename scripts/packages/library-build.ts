@@ -48,7 +48,8 @@ async function writeTypes(folder: string): Promise<void> {
   const compiled = await mkdtemp(join(tmpdir(), "pbnj-library-"));
   try {
     await execa("tsc", ["-p", "tsconfig.library.json", "--outDir", compiled], {
-      ...{ cwd: projectRoot, preferLocal: true },
+      cwd: projectRoot,
+      preferLocal: true,
     });
     await new Declarations(compiled, join(folder, "types")).copyAll();
   } finally {

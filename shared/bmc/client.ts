@@ -36,6 +36,8 @@ export interface BmcClientOptions {
   readonly provider?: Provider | undefined;
   /** False counts silence as an answer, to find out what works now. Default true. */
   readonly retriesSilence?: boolean;
+  /** For how long, from now on, a write is sent again that a busy BMC refuses, milliseconds. Default two minutes for each. */
+  readonly busyMs?: number;
   /**
    * Called with every provider that is opened and every request.
    * @internal
@@ -93,6 +95,7 @@ export class BmcClient extends WithOperations {
       loadProvider: options.loadProvider ?? loadProvider,
       provider: options.provider,
       retriesSilence: options.retriesSilence ?? true,
+      busyMs: options.busyMs,
       tracer: options.tracer ?? untraced,
       tap: options.tap,
       nameOption: options.nameOption,

@@ -27,7 +27,7 @@ export const Connection = {
     return Connection.parseUnknown(value);
   },
 
-  /** The same for a value that the compiler cannot check, such as JSON or variables. */
+  /** Like `parse`, for a value that the compiler cannot check, such as JSON or variables. */
   parseUnknown(value: unknown): Connection {
     const parsed = Schema.safeParse(value);
     if (parsed.success) return parsed.data;

@@ -14,7 +14,7 @@ export interface ChildProcessOptions {
   readonly descriptors?: readonly number[];
 }
 
-/** Has one of the two. */
+/** How a process ended: exactly one of the fields is set. */
 export interface Exit {
   readonly exitCode?: number;
   readonly signal?: NodeJS.Signals;

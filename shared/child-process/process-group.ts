@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../clock.ts";
 
 const POLL_MS = 20;
-/** What SIGKILL has not ended by then hangs in the kernel, or is a zombie whose parent does not reap. */
+/** A process that SIGKILL has not ended by then hangs in the kernel, or is a zombie whose parent does not reap it. */
 const KILL_WAIT_MS = 2_000;
 
 /** Sends a signal to every process of a group. False when the group has none left that could take it. */

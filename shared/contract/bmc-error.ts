@@ -3,19 +3,19 @@ import { TimeoutReached } from "../timeout.ts";
 import type { AuthRefusal, ErrorClass } from "./error-class.ts";
 import { oneLine } from "./result.ts";
 
-/** What is known of a failure beside its class and message. */
+/** Facts about a failure beside its class and message. */
 export interface BmcErrorOptions {
-  /** What was caught. */
+  /** The error that was caught. */
   readonly cause?: unknown;
   /** How long the BMC asked us to wait before asking again. */
   readonly retryAfterMs?: number;
   /** True when a write was sent and its answer was lost: it may have been carried out, or a part of it. */
   readonly uncertain?: boolean;
-  /** True for an answer to a reading that BMCs give for a moment: the next one may be another. */
+  /** True if a read got an answer that BMCs give only briefly, so that the next read may succeed. */
   readonly transient?: boolean;
-  /** True when something else holds the machine for a while: retried until the caller's deadline. */
+  /** True when something else holds the machine for a while: the call is retried until the caller's deadline. */
   readonly locked?: boolean;
-  /** With class `auth`; that of the cause, or else the login, when absent. */
+  /** What was refused, with class `auth`. Default: what the cause says, or else the login. */
   readonly refused?: AuthRefusal;
 }
 
@@ -37,9 +37,9 @@ export interface BmcErrorOptions {
  * }
  */
 export class BmcError extends Error {
-  /** Of every error of this class. */
+  /** The name of this class of errors. */
   override readonly name = "BmcError";
-  /** What decides about retries. */
+  /** The error class, which alone decides about retries. */
   readonly class: ErrorClass;
   /** How long the BMC asked to wait, milliseconds. */
   readonly retryAfterMs: number | undefined;
@@ -77,7 +77,7 @@ export class BmcError extends Error {
     return new BmcError(isTimeout ? "timeout" : "internal", message, { cause: thrown });
   }
 
-  /** Why a signal aborted: `timeout` for an elapsed wait, `cancelled` for everything that is no `BmcError` of its own. */
+  /** Why a signal aborted: its `BmcError`, or else `timeout` for an elapsed wait and `cancelled` for everything else. */
   static ofAbort({ reason }: AbortSignal): BmcError {
     const error = BmcError.from(reason);
     if (error === reason || error.class !== "internal") return error;
@@ -85,7 +85,7 @@ export class BmcError extends Error {
   }
 }
 
-/** In doubt it was the login: to take a right for it costs an attempt, the reverse an account. */
+/** Assumes the login in doubt: a wrong guess then costs one attempt, the other way round it can lock an account. */
 function causeRefused(cause: unknown): AuthRefusal {
   return (cause instanceof BmcError ? cause.refused : undefined) ?? "login";
 }

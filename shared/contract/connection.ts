@@ -12,7 +12,7 @@ const unbracketed = (host: string) => {
   return isIpv6(bare) ? bare : host;
 };
 
-/** A host name, IPv4 or IPv6 address, with no scheme, port or path. Brackets around IPv6 are taken off. */
+/** A host name, IPv4 or IPv6 address, without scheme, port or path. Brackets around IPv6 are removed. */
 export const Host = z.pipe(
   z.string().check(
     z.trim(),
@@ -56,7 +56,7 @@ const integer = (least: number, most: number, error: string) =>
 
 const Port = integer(1, 65_535, "is not a port, 1 to 65535");
 
-/** Text that stays closed from the moment it is parsed. */
+/** Text that becomes a `Secret` as soon as it is parsed. */
 const SecretText = z.pipe(
   z.string(),
   z.transform((text: string) => new Secret(text)),
@@ -66,7 +66,7 @@ const Milliseconds = integer(1, 600_000, "is not a duration above 0 and up to 10
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** TLS would leave out what it cannot read, and then trust nothing. */
+/** Checked here, because TLS would skip certificates that it cannot read, and then trust none. */
 function holdsCertificates(text: string): boolean {
   // Not imported: it takes 6 ms to load, and every action loads this module.
   const { X509Certificate } = process.getBuiltinModule("node:crypto");
@@ -170,7 +170,7 @@ const HeaderValue = z.pipe(
   z.transform((text: string) => new Secret(text)),
 );
 
-/** One secret, or several: each makes a signature of its own, so that keys can be changed without a gap. */
+/** One secret, or several: each makes a separate signature, so that keys can be changed without interruption. */
 const SecretTexts = z.pipe(
   z.union(
     [z.string().check(z.minLength(1)), z.array(z.string().check(z.minLength(1))).check(fewer(MOST_SECRETS))],
@@ -188,9 +188,9 @@ const RpcSecrets = z.pipe(
     sha256: z.optional(SecretTexts),
     /** For HMAC-SHA-512. */
     sha512: z.optional(SecretTexts),
-    /** The same as `sha256`. */
+    /** Alias of `sha256`. */
     "256": z.optional(SecretTexts),
-    /** The same as `sha512`. */
+    /** Alias of `sha512`. */
     "512": z.optional(SecretTexts),
   }),
   z.transform((given) => ({
@@ -217,13 +217,13 @@ export type RpcSignature = z.infer<typeof RpcSignature>;
 export const RpcOptions = z.strictObject({
   /** The webhook's URL. */
   url: HttpUrl,
-  /** Whose header names are the defaults. Rufio's also signs the time stamp. */
+  /** The project whose header names are the defaults. With `rufio`, the time stamp is signed too. */
   naming: z._default(z.enum(["bmclib", "rufio"]), "bmclib"),
   /** The HTTP method. */
   method: z._default(z.string().check(z.regex(/^[A-Z]{1,20}$/, { error: "is not an HTTP method" })), "POST"),
   /** The request's `Content-Type`. */
   contentType: z._default(z.string().check(z.regex(/^[\x21-\x7e][\x20-\x7e]*$/)), "application/json"),
-  /** Sent with every request, several values joined with commas. They may hold tokens, so they stay closed. */
+  /** Headers of every request; several values are joined with commas. They are secrets, because they may hold tokens. */
   headers: z._default(
     z
       .record(FixedHeaderName, z.array(HeaderValue).check(fewer(MOST_VALUES)), {
@@ -241,7 +241,7 @@ export const RpcOptions = z.strictObject({
   ),
   /** The header with the time of the request; the default depends on `naming`. */
   timestampHeader: z.optional(HeaderName),
-  /** A layout as Go's time package has it: how 2006-01-02 15:04:05 would be written. */
+  /** A layout of Go's time package: how 2006-01-02 15:04:05 would be written. */
   timestampFormat: z._default(
     z.string().check(z.minLength(1), z.maxLength(100)),
     "2006-01-02T15:04:05Z07:00",
@@ -274,7 +274,7 @@ export const HomeAssistantOptions = z.strictObject({
   entity: z
     .string()
     .check(z.regex(/^switch\.[a-z0-9_]+$/, { error: "is not a switch's ID, such as switch.node_1" })),
-  /** Waited out after each power command, before the state is believed. */
+  /** How long to wait after a power command before the reported state is trusted. */
   powerOperationDelayMs: z._default(integer(0, 600_000, "is not a duration up to 10 minutes"), 0),
 });
 export type HomeAssistantOptions = z.infer<typeof HomeAssistantOptions>;
@@ -319,7 +319,7 @@ export const connectionFields = {
   ironic: z.optional(IronicOptions),
 };
 
-/** As much of a connection, checked or not, as its rules look at. */
+/** The fields of a connection, checked or not, that its rules look at. */
 interface Ways {
   readonly host?: unknown;
   readonly providers?: readonly ProviderName[] | undefined;
@@ -351,13 +351,13 @@ export function requiredCredentials(ways: Ways): readonly ("username" | "passwor
   return service === "homeassistant" ? ["password"] : ["username", "password"];
 }
 
-/** The node of Ironic that a machine is: of its own name unless the options name another. */
+/** The name of a machine's node in Ironic: the machine's own name, unless the options name another. */
 export function nodeOf({ ironic, machine, name }: Ways): string | undefined {
   const given = [(ironic as { readonly node?: unknown } | undefined)?.node, machine, name];
   return given.find((text) => typeof text === "string");
 }
 
-/** With the host, which a machine that Ironic reaches need not have. */
+/** Includes the host, which is optional for machines that Ironic reaches. */
 export function withHost<Given extends Ways & { readonly host?: string | undefined }>(
   given: Given,
 ): Given & { readonly host: string } {
@@ -392,7 +392,7 @@ export const connectionRules = z.superRefine<Ways>(
       if (!service && named.includes(name)) refuse([name, "url"], "is missing");
     }
   },
-  // Also beside other problems, so that all are found at once.
+  // Checked even if there are other problems, so that all are reported at once.
   { when: ({ value }) => typeof value === "object" && value !== null && !Array.isArray(value) },
 );
 

@@ -5,6 +5,9 @@ export const EXIT_OK = 0;
 /** A machine is not as the inventory says, and nothing else failed. */
 export const EXIT_DRIFT = 3;
 
+/** What a command printed could not be written; EX_IOERR of sysexits.h. */
+export const EXIT_OUTPUT_LOST = 74;
+
 const EXIT_CODES: Readonly<Record<Exclude<ErrorClass, "cancelled">, number>> = {
   usage: 2,
   auth: 10,

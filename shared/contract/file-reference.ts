@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 
 /**
- * Stands in a connection file where a secret belongs that is a file of its own beside it, as one that a kubelet mounts from
- * a Secret: `{"password": {"$file": "password"}}`.
+ * Takes the place of a secret in a connection file if the secret is a separate file in the same folder, such as one that a
+ * kubelet mounts from a Secret: `{"password": {"$file": "password"}}`.
  */
 export const FileReference = z.strictObject({
   /** A file's name, without any path. */
@@ -21,9 +21,9 @@ const PLACES: readonly (readonly string[])[] = [
 ];
 
 /**
- * The document with every file reference in a secret's place replaced by what `read` gives for its file. Anywhere else, such as in
- * the payload of a webhook, a reference is text of the object's author: a secret there would be sent in the clear. Rejects
- * with what `read` rejects with.
+ * The document with every file reference in a secret's place replaced by the content that `read` returns. Anywhere else, such
+ * as in the payload of a webhook, a reference is plain text of the object's author: a secret there would be sent in the
+ * clear. Rejects with the error of `read`.
  */
 export function resolveFileReferences(
   document: unknown,

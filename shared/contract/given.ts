@@ -1,6 +1,6 @@
 /**
- * What an action is given: environment variables and flags. The policy and the actions read both with this one parser, so that
- * neither sees a value that the other does not.
+ * The input of an action: environment variables and flags. The policy and the actions read both with this one parser,
+ * so that neither sees a value that the other does not.
  */
 export interface GivenText {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -27,7 +27,7 @@ export function flagOfVariable(name: string): string {
 }
 
 export interface GivenFlag {
-  /** As it was written, without its value. */
+  /** The flag as the user wrote it, without its value. */
   readonly flag: string;
   /** The variable that means the same; undefined where no variable can. */
   readonly variable: string | undefined;
@@ -78,7 +78,7 @@ function variableOf(flag: string): string | undefined {
 
 /** A variable or flag that an action is given. */
 export interface GivenName {
-  /** As it was written: `BMC_HOST` or `--bmc-host`. */
+  /** The name as the user wrote it: `BMC_HOST` or `--bmc-host`. */
   readonly name: string;
   /** Undefined for a name that no action can read. */
   readonly variable: string | undefined;
@@ -87,7 +87,7 @@ export interface GivenName {
   readonly from: "command" | "environment";
 }
 
-/** Everything that is given, also where it is empty or repeated. */
+/** All variables and flags that an action is given, including empty and repeated ones. */
 export function givenNames({ environment, command }: GivenText): readonly GivenName[] {
   const variables = Object.entries(environment).map(([name, value]): GivenName => {
     return { name, variable: isVariableName(name) ? name : undefined, value, from: "environment" };
@@ -118,7 +118,7 @@ export function givenValue(name: string, { env, flags }: ValueSources): GivenVal
   return text === undefined || text === "" ? undefined : { text, from: name };
 }
 
-/** The same from what an action is given. Of a repeated flag the last one counts; one without a value is empty. */
+/** The sources of an action's values. The last of several equal flags counts; a flag without a value is empty. */
 export function valueSources({ environment, command }: GivenText): ValueSources {
   const flags = parseArguments(command).flags.flatMap(({ variable, value = "" }) =>
     variable === undefined ? [] : [[variable, value] as const],

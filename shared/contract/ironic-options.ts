@@ -3,11 +3,11 @@ import { Fingerprint, PlainUrl } from "./value-types.ts";
 
 const Text = z.string().check(z.trim(), z.minLength(1, { error: "is empty" }), z.maxLength(255));
 
-/** How requests prove who asks. The connection's user name and password are what the method needs. */
+/** How requests authenticate. The connection's user name and password hold what the method needs. */
 export const IronicAuth = z.enum(["none", "basic", "token", "password", "application-credential"]);
 export type IronicAuth = z.infer<typeof IronicAuth>;
 
-/** What may be changed on a node although Ironic or its user may be at work there. */
+/** When a node may be changed although Ironic or its user may be working on it. */
 export const IronicAllowance = z.enum(["maintenance", "transition", "instance"]);
 export type IronicAllowance = z.infer<typeof IronicAllowance>;
 
@@ -51,7 +51,7 @@ export const IronicOptions = z
   );
 export type IronicOptions = z.infer<typeof IronicOptions>;
 
-/** Whether a token is asked of Keystone. */
+/** Whether Keystone issues the token. */
 export function usesKeystone(auth: IronicAuth): auth is "password" | "application-credential" {
   return auth === "password" || auth === "application-credential";
 }

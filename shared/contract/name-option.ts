@@ -9,13 +9,13 @@ type ConnectionOption =
 /** How the user sets an option, to a value where there is one: `--bmc-tls-fingerprint 5a1f…`. */
 export type NameOption = (option: ConnectionOption, value?: string) => string;
 
-/** As the inventory file has it. */
+/** How to set the option in the inventory file. */
 export const inventoryLine: NameOption = (option, value) =>
   option === "tls.ca"
     ? `tls: {caFile: ${value}} in the inventory`
     : `${optionText(option, value)} in the inventory`;
 
-/** As a program has it that uses the library. */
+/** How to set the option in a program that uses the library. */
 export const connectionLine: NameOption = (option, value) => `${optionText(option, value)} in the connection`;
 
 function optionText(option: ConnectionOption, value: string | undefined): string {

@@ -3,13 +3,13 @@ import { elapsedText } from "../duration.ts";
 import type { LogFields } from "../logger.ts";
 
 /**
- * What an action does now. It says so in a line of its log, as JSON on stdout or stderr: `progress: true`, the text as message,
- * and `limitMs` where that is bounded in time. It holds until the next such line.
+ * What an action does now. The action reports it in a log line, as JSON on stdout or stderr: `progress: true`, the text as
+ * message, and `limitMs` if there is a time limit. It applies until the next such line.
  */
 export interface Progress {
   /** Such as `waiting for power on`. */
   readonly text: string;
-  /** From the line on. */
+  /** Time limit, counted from this line. */
   readonly limitMs?: number;
 }
 
@@ -18,7 +18,7 @@ export function progressFields(limitMs?: number): LogFields {
   return { progress: true, ...defined({ limitMs: limitMs === undefined ? undefined : Math.round(limitMs) }) };
 }
 
-/** From a line's message and fields; undefined for any other line. */
+/** Reads progress from a line's message and fields; undefined for any other line. */
 export function progressOf(text: string, { progress, limitMs }: LogFields): Progress | undefined {
   if (progress !== true || text === "") return undefined;
   const isLimit = typeof limitMs === "number" && limitMs > 0 && Number.isSafeInteger(limitMs);

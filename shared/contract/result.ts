@@ -36,7 +36,7 @@ export const ActionResult = z.object({
   durationMs: z.number(),
   /** Requests or packets sent to the BMC that waited for an answer. */
   roundTrips: z.number(),
-  /** What a reading action read. */
+  /** What the action read, if it is one that reads. */
   data: z.optional(z.unknown()),
   /** What was learned about the BMC, for the next call's connection. */
   hint: z.optional(z.unknown()),
@@ -61,7 +61,7 @@ export function foldLine(text: string): string {
   return printable(text.replace(/[\p{Cc}\s]+/gu, " ").trim());
 }
 
-/** The same within `MESSAGE_LIMIT`. */
+/** Folds any text into one printable line of at most `MESSAGE_LIMIT` characters. */
 export function oneLine(text: string): string {
   return shortened(foldLine(text), MESSAGE_LIMIT);
 }

@@ -10,7 +10,7 @@ export function withoutLineEnd(text: string): string {
   return text.replace(/(?:\r?\n|\r)$/, "");
 }
 
-/** What is odd about a login, without any of it: accounts lock after a few wrong ones. Undefined if nothing is. */
+/** Describes what looks wrong in a login, without quoting it: accounts lock after a few wrong logins. Undefined if nothing does. */
 export function loginDoubt({ username, password }: Login): string | undefined {
   const ofUser = username === undefined ? undefined : secretDoubt(username);
   const ofPassword = password === undefined ? undefined : secretDoubt(password.reveal());
@@ -18,7 +18,7 @@ export function loginDoubt({ username, password }: Login): string | undefined {
   return ofPassword === undefined ? undefined : `the password ${ofPassword}`;
 }
 
-/** What is odd about a user name or secret, to follow its name; contains nothing of it. */
+/** Describes what looks wrong in a user name or secret, without quoting it; the text follows the field's name. */
 export function secretDoubt(text: string): string | undefined {
   // `docker run --env-file` and Kubernetes Secrets keep what a shell would remove.
   if (/^(["'`]).*\1$/s.test(text) && text.length > 1)

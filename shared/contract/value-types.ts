@@ -21,7 +21,7 @@ function urlProblem(text: string): string | undefined {
   return url.hash === "" ? undefined : "must not have a fragment";
 }
 
-/** The same without a query: paths are added to it. */
+/** An `http` or `https` URL without a query, to which paths are added. */
 export const PlainUrl = HttpUrl.check(z.regex(/^[^?]*$/, { error: "must not have a query" }));
 
 /** SHA-256 of a certificate, in hex with or without colons. */

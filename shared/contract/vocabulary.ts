@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 export const ProviderName = z.enum(["redfish", "ipmi", "ipmitool", "amt", "rpc", "homeassistant", "ironic"]);
 export type ProviderName = z.infer<typeof ProviderName>;
 
-/** What carries out operations: a provider, or `metal3`, with which a worker asks Metal3's operator. No connection names it. */
+/** What carries out operations: a provider, or `metal3`, which asks Metal3's operator and is never named in a connection. */
 export const SessionProvider = z.enum([...ProviderName.options, "metal3"]);
 export type SessionProvider = z.infer<typeof SessionProvider>;
 
@@ -30,7 +30,7 @@ export const BootDevice = z.enum([
 ]);
 export type BootDevice = z.infer<typeof BootDevice>;
 
-/** What bmclib, and so Rufio, spells otherwise (bmclib, `bmc/boot_device.go`). */
+/** Device names that bmclib, and so Rufio, spells differently (bmclib, `bmc/boot_device.go`). */
 const BMCLIB_NAMES: Readonly<Record<string, BootDevice>> = {
   uefi_http: "uefi-http",
   remote_drive: "remote-drive",

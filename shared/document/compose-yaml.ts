@@ -12,7 +12,7 @@ import {
   type YAMLMap,
 } from "yaml";
 
-/** A YAML document's nodes, with what the YAML package itself finds only in quadratic time. */
+/** A YAML document's nodes, with the facts that the YAML package itself finds only in quadratic time. */
 export interface ComposedYaml {
   readonly document: Document.Parsed;
   /** Offsets of keys that their map already has. */

@@ -9,20 +9,21 @@ import {
   type $ZodType,
   type util,
 } from "zod/v4/core";
+import { count } from "../count.ts";
 import { suggestion } from "../nearest-name.ts";
 
-/** One thing wrong with a parsed value: where in the value, and a sentence without its subject. */
+/** One problem of a parsed value: its path, and a sentence without its subject. */
 export interface ValueProblem {
   readonly path: readonly PropertyKey[];
   readonly message: string;
 }
 
-/** What to say of keys that have a reason not to be there, by key. */
+/** Messages for keys that are rejected for a special reason, by key. */
 export type RefusedKeys = Readonly<Record<string, string>>;
 
 /**
- * A schema's verdict on `value` in this project's words. Never quotes the value itself, only what it should
- * be: it may be a secret in the wrong place.
+ * The problems that a schema finds in `value`, in this project's words. Never quotes the value itself, only what
+ * it should be: it may be a secret in the wrong place.
  */
 export function valueProblems(
   schema: $ZodType,
@@ -30,19 +31,29 @@ export function valueProblems(
   issues: readonly $ZodIssue[],
   refused: RefusedKeys = {},
 ): readonly ValueProblem[] {
-  return issues.flatMap((issue) => {
+  const problems: ValueProblem[] = [];
+  let more = 0;
+  for (const issue of issues) {
+    const room = MOST_PROBLEMS - problems.length;
     if (issue.code !== "unrecognized_keys") {
-      return [{ path: issue.path, message: sentenceOf(issue, valueAt(value, issue.path)) }];
+      if (room > 0)
+        problems.push({ path: issue.path, message: sentenceOf(issue, valueAt(value, issue.path)) });
+      else more += 1;
+      continue;
     }
     const known = keysAt(schema, issue.path);
-    return issue.keys.map((key) => ({
-      path: [...issue.path, key],
-      message: refused[key] ?? `is not known${suggestion(key, known)}`,
-    }));
-  });
+    for (const key of issue.keys.slice(0, room)) {
+      const message = refused[key] ?? `is not known${suggestion(key, known)}`;
+      problems.push({ path: [...issue.path, key], message });
+    }
+    more += Math.max(0, issue.keys.length - room);
+  }
+  return more === 0 ? problems : [...problems, { path: [], message: `has ${count(more, "more problem")}` }];
 }
 
-/** The beginnings of the schema library's own messages; a schema of ours that has its own words keeps them. */
+const MOST_PROBLEMS = 200;
+
+/** The beginnings of the schema library's own messages. Messages of this project's schemas are kept. */
 const GENERATED = /^(Invalid|Too (small|big)|Unrecognized)/;
 
 function sentenceOf(issue: $ZodIssue, value: unknown): string {

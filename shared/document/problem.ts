@@ -3,11 +3,11 @@ export interface Problem {
   readonly source: string;
   /** One line. */
   readonly message: string;
-  /** What to do about it, in as many lines as it takes. */
+  /** How to fix it, in one or more lines. */
   readonly fix?: string;
 }
 
-/** What reading it came to: the value, or everything that is wrong with it. */
+/** The result of a check: the value, or all its problems. */
 export type Checked<T> =
   | { readonly ok: true; readonly value: T; readonly warnings: readonly Problem[] }
   | { readonly ok: false; readonly problems: readonly Problem[] };

@@ -8,7 +8,7 @@ import { KNOWN_WORDS, MEASURES } from "./known-words.ts";
 const words = new Set(KNOWN_WORDS.split(/\s+/));
 const measures = new Set(MEASURES.split(/\s+/));
 
-/** Whole values that no machine is recognized by, whatever their field is called. */
+/** Whole values that identify no machine in any field. */
 const PLAIN_VALUE =
   /^[\W_]*$|^(.)\1*(?<!\d)$|^0[0:.x-]*0?$|^(n\/?a|none|null|unknown|unspecified|empty|no asset tag|chassis|system|no dimm|not ?(found|specified|available|applicable|present|set|provided|supported|configured)|default( string)?|to be filled by o\.?e\.?m\.?|enabled?|disabled?|on|off|auto(matic)?|manual|yes|no|true|false|ok|static|dhcp|slaac|administrator|operator|readonly|user|local|remote|all|any|other|standard|custom|always|never|nochange|managed ?system|intel\(r\) amt)$/i;
 /** Addresses that say nothing of a site: masks, loopback, unspecified, multicast. */
@@ -53,7 +53,7 @@ export function isShort(token: string): boolean {
   return token.length <= LONGEST_FREE;
 }
 
-/** What the name of a field says of its value. */
+/** What the name of a field reveals about its value. */
 export type FieldRole = "secret" | "measure" | "model" | "version" | "text" | IdentityKind;
 
 /** What identifies a machine, a person or a place: values of these fields are replaced even if they are made of known words. */
@@ -61,7 +61,7 @@ export type IdentityKind = (typeof IDENTITIES)[number][0] | "text";
 
 const SECRET =
   /passw|passphrase|passcode|\bpwd|pwd$|secret|token|credential|community|key$|keys$|keytab|hash|cookie|certificatestring|csrstring|pkcs|nonce|challenge|bindpw|^pin$|pincode$|^psk$|signaturestring|fingerprint|pem$|keydata|seed$|^k[gr]$/i;
-/** They count or limit secrets, or name keys of a keyboard, and hold none. */
+/** Fields that count or limit secrets, or name keys of a keyboard, but hold no secret. */
 const NO_SECRET =
   /(length|min|max|count|days|policy|threshold|timeout|expir\w{0,16}|enabled?|required|supported|type|algorithm|protection|status|state|mode|readonly|hidden|hotkey|registrykey|salt)s?$/i;
 
@@ -123,7 +123,7 @@ const YEAR =
   /(?<=\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} {1,2}(?:\d{1,2},? )?(?:\d\d:\d\d:\d\d )?)(?:19|20)\d\d(?!\w)/g;
 const DURATION =
   /(?<!\w)-?P(?=T?\d)(?:\d{1,3}Y)?(?:\d{1,3}M)?(?:\d{1,3}W)?(?:\d{1,4}D)?(?:T(?:\d{1,3}H)?(?:\d{1,3}M)?(?:\d{1,6}(?:\.\d{1,6})?S)?)?(?!\w)/g;
-/** Not what may be an IP address. */
+/** Dotted numbers that cannot be an IP address. */
 const DOTTED =
   /(?<![\w.])v?(?!(?:[1-9]\d|[12]\d\d)(?:\.(?:0|[1-9]\d{0,2})){2}\.[1-9]\d{0,2}(?![\w.]))\d{1,4}(?:[._-]\d{1,4}){1,5}(?![\w.])/g;
 /** Series of processors and machines, whose numbers are known to everyone who sells them. */
@@ -134,7 +134,7 @@ const SCHEMA_VERSION = /(?<![A-Za-z\d])v\d{1,2}[._]\d{1,2}[._]\d{1,2}(?![\w])/g;
 /** Messages of registries that are numbered: Dell's and Lenovo's. */
 const MESSAGE_ID =
   /(?<=\bIDRAC\.\d{1,2}\.\d{1,2}\.)[A-Z]{2,4}\d{3,4}(?!\w)|(?<!\w)(?:BAR|BIOS|CPU|FAN|IPA|JCP|LC|LOG|MEM|NIC|PR|PSU|PWR|RAC|RAM|RED|SEC|SUP|SWC|SYS|TMP|USR|VRM)\d{3,4}(?!\w)|(?<!\w)FQXSP[A-Z]{2}\d{4}[A-Z](?!\w)/g;
-/** As UEFI numbers them. */
+/** Names of UEFI boot options, such as `Boot0001`. */
 const BOOT_OPTION = /(?<!\w)Boot[\dA-F]{4}(?!\w)/g;
 const BAUD = /(?<![\w.-])(?:1200|2400|4800|9600|19200|38400|57600|115200)(?![\w.-])/g;
 const PORT = /(?<=[\w\])]:)(?:2049|3128|4433|5000|5120|5900|5985|8000|8080|8443|8888|1699[2-5])(?![\w.:])/g;

@@ -24,9 +24,15 @@ const LONGEST_FOUND = 256;
 const MOST_FOUND = 20_000;
 const LONGEST_CACHED = 64;
 const MOST_CACHED = 50_000;
-/** So many letters and digits of short words in a row may be an address, a key or a number. */
+/** What is nested deeper is left out, as is a code in a code. */
+const MOST_LEVELS = 100;
+const MOST_DECODED = 4;
+/** So much text is looked at, each one again where it is long; the largest machines have a tenth of it. What follows is left out. */
+const MOST_CHARACTERS = 16 * 1_048_576;
+const REMOVED = "[removed]";
+/** Short words in a row with this many letters and digits may be an address, a key or a number. */
 const SHORTEST_RUN = 6;
-/** A smaller number may be a PIN's part, and is none. */
+/** A smaller number may be part of a PIN, but is not a PIN. */
 const LARGEST_FREE = 999;
 
 /*
@@ -72,7 +78,7 @@ const CHALLENGE =
 /** An account or a session is its user's. */
 const OF_USER = /(\/(?:Accounts|Sessions)\/)([^/?#]+)/i;
 
-/** Makes of what a machine says what may leave it: see docs/how-to/record-a-bmc.md. */
+/** Removes from a machine's answers what identifies it: see docs/how-to/record-a-bmc.md. */
 export class Anonymiser {
   readonly #standIns: StandIns;
   readonly #redact: Redactor;
@@ -80,9 +86,11 @@ export class Anonymiser {
   readonly #kept = new Map<string, number>();
   /** Values of fields that identify, in lower case, that have known words in them. */
   readonly #found = new Map<string, IdentityKind>();
-  /** Most texts of a tree are met often. */
+  /** Results by text: most texts of a tree occur often. */
   readonly #texts = new Map<string, string>();
   #removed = 0;
+  #characters = 0;
+  #decodings = 0;
 
   constructor(redact: Redactor, { standIns = new StandIns(), keep = [] }: AnonymiserOptions = {}) {
     this.#redact = redact;
@@ -95,12 +103,12 @@ export class Anonymiser {
     return { ...this.#standIns.counts, ...(this.#removed > 0 ? { secret: this.#removed } : {}) };
   }
 
-  /** What `keep` has kept, and how often. */
+  /** Texts that were kept because of `keep`, with their counts. */
   get kept(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#kept);
   }
 
-  /** Notes a value that identifies, such as the login's user, wherever it will be met. Other texts are not known to be harmless anyway. */
+  /** Notes a value that identifies, such as the login's user, so that it is replaced wherever it occurs. */
   note(kind: IdentityKind, given: string): void {
     const value = given.trim().toLowerCase();
     if (value.length > LONGEST_FOUND || this.#found.size >= MOST_FOUND || isPlainValue(value)) return;
@@ -110,10 +118,11 @@ export class Anonymiser {
   }
 
   /** Looks through everything that will be written, before any of it is. */
-  collect(value: unknown, field = ""): void {
-    if (Array.isArray(value)) for (const entry of value) this.collect(entry, field);
+  collect(value: unknown, field = "", levels = MOST_LEVELS): void {
+    if (levels === 0) return;
+    if (Array.isArray(value)) for (const entry of value) this.collect(entry, field, levels - 1);
     else if (typeof value === "object" && value !== null) {
-      for (const [name, entry] of Object.entries(value)) this.collect(entry, name);
+      for (const [name, entry] of Object.entries(value)) this.collect(entry, name, levels - 1);
     } else if (typeof value === "string") {
       const role = roleOf(field);
       if (isIdentity(role) || role === "secret") this.note(role === "secret" ? "text" : role, value);
@@ -121,13 +130,20 @@ export class Anonymiser {
   }
 
   /** A value as it may be written. */
-  value(value: unknown, field = "", below?: "secret"): unknown {
-    if (Array.isArray(value)) return value.map((entry) => this.value(entry, field, below));
+  value(value: unknown, field = "", below?: "secret", levels = MOST_LEVELS): unknown {
+    if (typeof value === "object" && value !== null && levels === 0) {
+      this.#removed++;
+      return null;
+    }
+    if (Array.isArray(value)) return value.map((entry) => this.value(entry, field, below, levels - 1));
     const role = below ?? roleOf(field);
     if (typeof value === "object" && value !== null) {
       const next = role === "secret" ? role : undefined;
       return Object.fromEntries(
-        Object.entries(value).map(([name, entry]) => [this.#name(name), this.value(entry, name, next)]),
+        Object.entries(value).map(([name, entry]) => [
+          this.#name(name),
+          this.value(entry, name, next, levels - 1),
+        ]),
       );
     }
     if (typeof value === "string") return this.#string(value, field, role);
@@ -136,6 +152,7 @@ export class Anonymiser {
 
   /** A path with its query, whose parts may name an account or hold a serial number. */
   path(path: string): string {
+    if (this.#isFull) return `/${REMOVED}`;
     return path
       .split(OF_USER)
       .map((part, index) => {
@@ -150,12 +167,13 @@ export class Anonymiser {
     return Object.fromEntries(kept.map(([name, value]) => [name, this.#header(name.toLowerCase(), value)]));
   }
 
-  /** A text without what is not known to be harmless. */
+  /** Replaces every part of a text that is not known to be harmless. */
   text(given: string, role: FieldRole = "text"): string {
     const text = given.slice(0, LONGEST_TEXT);
     const key = `${role} ${text}`;
     const cached = this.#texts.get(key);
     if (cached !== undefined) return cached;
+    if (this.#isFull) return REMOVED;
     const shown = this.#apart(this.#redact(text), role);
     if (text.length > LONGEST_CACHED) return shown;
     if (this.#texts.size >= MOST_CACHED) this.#texts.clear();
@@ -212,13 +230,19 @@ export class Anonymiser {
     }
   }
 
+  get #isFull(): boolean {
+    return this.#characters > MOST_CHARACTERS;
+  }
+
   /** A text all of which identifies. */
   #identity(given: string, kind: IdentityKind): string {
     return this.#apart(this.#redact(given.slice(0, LONGEST_TEXT)), kind);
   }
 
-  /** Sets apart what is kept, and what other fields have as what identifies. */
+  /** Separates the parts to keep from the parts that identify in other fields. */
   #apart(text: string, role: FieldRole): string {
+    this.#characters += text.length;
+    if (this.#isFull) return REMOVED;
     if (!this.#keep) return this.#withFound(text, role);
     return split(text, this.#keep, (rest, kept) => {
       if (kept !== undefined) this.#kept.set(kept, (this.#kept.get(kept) ?? 0) + 1);
@@ -272,7 +296,7 @@ export class Anonymiser {
       case "known":
         return found;
       case "pem":
-        return "[removed]";
+        return REMOVED;
       case "host":
       case "share":
         return this.#host(found.slice(found.lastIndexOf("@") + 1));
@@ -306,13 +330,16 @@ export class Anonymiser {
     try {
       text = decodeURIComponent(found);
     } catch {
-      return "[removed]";
+      return REMOVED;
     }
+    if (this.#decodings === MOST_DECODED) return REMOVED;
+    this.#decodings++;
     const shown = this.#apart(text, role);
+    this.#decodings--;
     return shown === text ? found : encodeURIComponent(shown);
   }
 
-  /** Of digits with something between them: the stand-in of the digits alone. */
+  /** Replaces separated digits by those of their stand-in and keeps the separators. */
   #joined(found: string, kind: IdentityKind): string {
     const made = this.#standIns.of(kind, found.replace(/[^\da-f]/gi, ""));
     let at = 0;
@@ -332,14 +359,14 @@ export class Anonymiser {
     );
   }
 
-  /** What is hexadecimal or base64 of a text gets the same of the text's stand-in. */
+  /** Decodes hexadecimal or base64 text, replaces the text and encodes it again. */
   #encoded(token: string, kind: IdentityKind, isIdentity: boolean): string | undefined {
     for (const encoding of ["hex", "base64"] as const) {
       if (token.length < SHORTEST_ENCODED || (encoding === "hex" && !HEX_BYTES.test(token))) continue;
       const text = Buffer.from(token, encoding).toString("latin1");
       if (!PRINTABLE.test(text)) continue;
       const shown = this.#apart(text, isIdentity ? kind : "text");
-      // Of a number it happens to be a text.
+      // A number may decode to a text by chance.
       if (shown === text && !/[a-z]{4}/i.test(text)) continue;
       const encoded = Buffer.from(shown, "latin1").toString(encoding).replace(/=+$/, "");
       return /[A-F]/.test(token) && encoding === "hex" ? encoded.toUpperCase() : encoded;
@@ -357,7 +384,7 @@ export interface AnonymiserOptions {
 type Form = keyof typeof FORMS;
 const NAMES = ["known", ...(Object.keys(FORMS) as Form[])] as const;
 const TOKEN = /[\p{L}\p{N}]+/gu;
-/** All but the mark of a weak one. */
+/** The whole tag except the mark of a weak one. */
 const ENTITY_TAG = /(?!W\/)[\p{L}\p{N}]+/gu;
 const MAC = /^[\da-f]{12}$/i;
 const HEX_BYTE = /^0x[\da-f]{1,2}$/i;
@@ -371,7 +398,7 @@ function isIdentity(role: FieldRole): role is IdentityKind {
   return !OTHER_ROLES.includes(role);
 }
 
-/** Whether it alone says nothing, and is no word. */
+/** Whether the text is no word and reveals nothing on its own. */
 function isFree(token: string): boolean {
   return (isShort(token) && !isKnownWord(token)) || HEX_BYTE.test(token);
 }
@@ -380,7 +407,7 @@ function escaped(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
 
-/** Joins what `shown` makes of what a pattern finds, and of the texts between. */
+/** Replaces with `shown` both the matches of a pattern and the texts between them. */
 function split(text: string, pattern: RegExp, shown: (rest: string, found?: string) => string): string {
   let [joined, at] = ["", 0];
   for (const { 0: found, index } of text.matchAll(pattern)) {

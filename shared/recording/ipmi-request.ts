@@ -16,7 +16,7 @@ const PLAIN: Readonly<Record<number, Readonly<Record<number, number>>>> = {
   [NET_FN.dcmi]: { 2: 18, 3: 14, 4: 1, 5: 1 },
 };
 
-/** What the longest of these requests has. */
+/** Number of bytes of the longest of these requests. */
 const LONGEST_REQUEST = 16;
 /** LAN parameters that are no addresses: the state of a change, and where the address comes from. */
 const NO_ADDRESS = [0, 4];
@@ -26,7 +26,7 @@ interface Asked {
   readonly code: number;
 }
 
-/** What a recording has of the bytes of an answer that is no record; undefined if nothing. */
+/** The bytes of an answer that a recording keeps, if it is no record; undefined if none. */
 export function keptAnswer(asked: Asked, answer: Uint8Array): Uint8Array | undefined {
   const most = mostBytes(asked);
   return most === undefined ? undefined : answer.subarray(0, most);
@@ -38,8 +38,8 @@ export function asksForRecord({ netFn, code }: Asked): boolean {
 }
 
 /**
- * What a recording has of a request's bytes, by which a replay finds it again; undefined if nothing. Reservations differ each time. Of
- * LAN parameters, the value may be an address.
+ * The bytes of a request that a recording keeps, by which a replay finds it again; undefined if none. Reservations differ
+ * each time, and the value of a LAN parameter may be an address.
  */
 export function keptBytes(asked: Asked, data: Uint8Array): Buffer | undefined {
   const bytes = Buffer.from(data);

@@ -78,7 +78,7 @@ async function readJson(file: string): Promise<unknown> {
   return value;
 }
 
-/** Reads a whole file, of at most so many bytes. */
+/** Reads a whole file, up to a limit of bytes. */
 export async function readBounded(file: string, most: number): Promise<Buffer> {
   const opened = await open(file, "r");
   try {

@@ -4,16 +4,18 @@ import { INPUT_BYTES } from "../input-limits.ts";
 import { isTooDeep } from "../json-depth.ts";
 
 const RECORDING_FORMAT = "pbnj-worker-recording";
-/** A later one may have more fields; a reader ignores those that it does not know. */
+/** Version of the format. A later version may have more fields; a reader ignores fields that it does not know. */
 const RECORDING_VERSION = 1;
 
 export const MOST_BYTES = INPUT_BYTES.recording;
 const MOST_RESOURCES = 50_000;
 const MOST_EXCHANGES = 20_000;
-/** More than a message can have. */
+/** A list of an AMT class is in `amt.classes.<name>`. */
+const LIST_LEVELS = 4;
+/** More instances than a message can hold. */
 const MOST_INSTANCES = 10_000;
 
-/** With a query, a page of a collection. */
+/** The path of a resource or, with a query, of a page of a collection. */
 const Path = z.string().regex(/^\/[^#\s]*$/, "is not a path");
 const Headers = z.record(z.string(), z.string());
 const Milliseconds = z.number().min(0);
@@ -253,13 +255,22 @@ export type RecordedCommand = z.infer<typeof IpmiExchange>;
 
 /** Reads a recording, compressed or not. Throws one line that says what is wrong with it. */
 export function parseRecording(bytes: Uint8Array): Recording {
-  const parsed = Recording.safeParse(parseJson(unzipped(bytes)));
+  const value = parseJson(unzipped(bytes));
+  if (hasLongList(value)) throw new Error(`it is not a recording: a list has more than ${MOST_RESOURCES} entries`);
+  const parsed = Recording.safeParse(value);
   if (parsed.success) {
     if (Object.keys(parsed.data.resources).length <= MOST_RESOURCES) return parsed.data;
     throw new Error(`it has more than ${MOST_RESOURCES} resources`);
   }
   const issue = parsed.error.issues[0];
   throw new Error(`it is not a recording: ${[...(issue?.path ?? []), issue?.message].join(": ")}`);
+}
+
+/** Whether one of a recording's own lists is longer than any may be: each wrong entry would be a problem of its own. */
+function hasLongList(value: unknown, levels = LIST_LEVELS): boolean {
+  if (typeof value !== "object" || value === null || levels === 0) return false;
+  const entries = Object.values(value);
+  return entries.length > MOST_RESOURCES || entries.some((entry) => hasLongList(entry, levels - 1));
 }
 
 function unzipped(bytes: Uint8Array): string {

@@ -4,7 +4,7 @@ import { type IdentityKind, isKnown, isKnownWord, isPlainAddress, isShort } from
 /** Networks for documentation (RFC 5737), then those for benchmarks (RFC 2544). */
 const DOCUMENTATION = ["192.0.2", "198.51.100", "203.0.113"];
 const MOST_NETWORKS = 512;
-/** Later ones are made anew each time, and two of them may get the same. */
+/** Values beyond this number are not remembered, so that two of them may get the same stand-in. */
 const MOST_REMEMBERED = 100_000;
 const LONGEST_REMEMBERED = 128;
 const MOST_TRIES = 16;
@@ -13,12 +13,12 @@ const DIGITS = "0123456789";
 const HEX = "0123456789abcdef";
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
-/** The same stand-in for the same value everywhere in one recording, in the same form and length. Different values have different ones. */
+/** Replaces values. Each value has one stand-in in a recording, of the same form and length, that no other value has. */
 export class StandIns {
   readonly #key: string;
   readonly #known = new Map<string, string>();
   readonly #made = new Set<string>();
-  /** In their order, with their hosts in theirs. */
+  /** Networks in the order of their occurrence, each with its hosts in order. */
   readonly #networks = new Map<string, { readonly place: number; readonly hosts: Map<string, number> }>();
   readonly #counts = new Map<IdentityKind, number>();
 
@@ -32,7 +32,7 @@ export class StandIns {
     return Object.fromEntries([...this.#counts].toSorted(([one], [other]) => one.localeCompare(other)));
   }
 
-  /** Of letters and digits. */
+  /** The stand-in for a token of letters and digits. */
   of(kind: IdentityKind, token: string): string {
     const value = token.toLowerCase();
     const known = this.#known.get(value);
@@ -62,7 +62,7 @@ export class StandIns {
       const bytes = this.#bytes(`${attempt}\0${value}`);
       const more = attempt < MOST_TRIES ? "" : "x".repeat(attempt - MOST_TRIES + 1);
       const made = formOf(value + more, bytes);
-      // What is short may be known by its length alone.
+      // A short value may be recognized by its length alone.
       const isTaken = this.#made.has(made) || (isShort(value) ? isKnownWord(made) : isKnown(made));
       if (!isTaken) return made;
     }
@@ -97,7 +97,7 @@ export class StandIns {
   }
 }
 
-/** Letters for letters and digits for digits; of what is hexadecimal, such digits. A MAC address is locally administered: no maker's. */
+/** Replaces letters by letters and digits by digits, hexadecimal ones alike. A MAC address becomes locally administered. */
 function formOf(value: string, bytes: (index: number) => number): string {
   const isMac = value.length === MAC_DIGITS && /^[\da-f]+$/.test(value);
   const isHex = isMac || (value.length >= 8 && /^(?=.*\d)(?=.*[a-f])[\da-f]+$/.test(value));

@@ -5,9 +5,9 @@ export interface DecodedText {
   readonly ends: Uint32Array;
 }
 
-/** How text is written: each takes one kind of notation off. */
+/** Notations to decode. */
 export interface Notation {
-  /** As JSON and other languages escape characters: `\u0041`, `\x41`, `\n`. */
+  /** Escapes of JSON and other languages: `\u0041`, `\x41`, `\n`. */
   readonly escapes?: boolean;
   /** `&#65;`, `&#x41;`, `&amp;` */
   readonly entities?: boolean;
@@ -15,7 +15,7 @@ export interface Notation {
   readonly percent?: boolean;
   /** `=41`, as UTF-8, and `=` at the end of a line that continues (RFC 2045 section 6.7). */
   readonly quoted?: boolean;
-  /** As HTML forms have it: `+` is a space. */
+  /** `+` is a space, as in HTML forms. */
   readonly plus?: boolean;
 }
 
@@ -152,7 +152,7 @@ function decodeQuoted(codes: Uint16Array, at: number): Decoded | undefined {
   return isLast ? { code: SPACE, length: 1 } : decodeBytes(codes, at);
 }
 
-/** Bytes in hex, each behind the same mark. One that begins no UTF-8 character is taken as Latin-1. */
+/** Bytes in hex, each after the same mark. A byte that begins no UTF-8 character is read as Latin-1. */
 function decodeBytes(codes: Uint16Array, at: number): Decoded | undefined {
   const first = number(codes, at + 1, at + 3, 16);
   if (first === undefined) return undefined;

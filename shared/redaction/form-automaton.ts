@@ -1,11 +1,11 @@
 /** Text to find, and from how many of its first characters on a part of it reveals too much. */
 export interface Form {
   readonly text: string;
-  /** Anywhere. */
+  /** Number of first characters that reveal too much anywhere. */
   readonly tellingPart: number;
-  /** At the end of a line, where the rest may be on the next one. */
+  /** Number of first characters that reveal too much at the end of a line: the rest may be on the next line. */
   readonly tellingEnd: number;
-  /** How many of its first characters are on a line of their own where it is written as it is. */
+  /** Lengths of beginnings that may fill a line of their own if the text is written as it is. */
   readonly ownLines?: readonly number[];
 }
 
@@ -13,7 +13,7 @@ export interface Form {
 const TELLING_CUT = 4;
 const ROOT = 0;
 
-/** Small letters of scripts that have two cases, by code. */
+/** Lower-case letters of scripts that have two cases, by code. */
 const SMALL_LETTERS = Uint16Array.from({ length: 0x590 }, (_, code) => {
   const small = String.fromCharCode(code).toLowerCase();
   return small.length === 1 ? small.charCodeAt(0) : code;
@@ -23,13 +23,13 @@ function smallLetter(code: number): number {
   return SMALL_LETTERS[code] ?? code;
 }
 
-/** What is found from one code to another, both included; the first may lie `length` codes back, in an earlier piece. */
+/** Receives a match: the index of its last code and its length. It may begin in an earlier piece of text. */
 export type OnFound = (lastIndex: number, length: number) => void;
 
 /**
- * Finds forms, and the beginnings of forms, in one pass whatever the text is (Aho and Corasick, 1975): the state is the longest
- * end of the text so far that a form begins with. Case does not count: text in other letters still tells what a secret is. It
- * continues from one piece of text to the next.
+ * Finds forms and beginnings of forms in one pass over any text (Aho and Corasick, 1975): the state is the longest end of
+ * the text so far that a form begins with. Ignores case, because text in another case still reveals a secret. Continues
+ * from one piece of text to the next.
  */
 export class FormAutomaton {
   readonly #code: number[] = [0];

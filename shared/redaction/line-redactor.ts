@@ -11,7 +11,7 @@ type States = Readonly<Record<(typeof AUTOMATA)[number], number>>;
 
 const AT_ROOT: States = { spaced: 0, packed: 0, base64: 0, hex: 0, decimal: 0 };
 
-/** A way to read text, and what in a text makes it another one than the text as it is. */
+/** A way to decode text, and a pattern for texts that it changes. */
 interface Reading {
   readonly notations: readonly Notation[];
   readonly trigger: RegExp;
@@ -26,17 +26,17 @@ const FORM: Reading = { notations: [{ percent: true, plus: true }], trigger: /\+
 /** Encoded twice, in one notation or two. */
 const TWICE: Reading = { notations: [ALL, ALL], trigger: /[\\&%]/ };
 
-/** Takes secrets out of text that comes line by line. */
+/** Removes secrets from text that arrives line by line. */
 export interface LineRedactor {
-  /** `wasCut`: the line was longer, and what it lost may be the rest of a secret. */
+  /** `wasCut`: the line was longer, and the missing part may be the rest of a secret. */
   take(line: string, wasCut?: boolean): string;
-  /** Lines were left out here. */
+  /** Notes that lines are missing here. */
   gap(): void;
 }
 
 /**
- * Takes secrets out of text in each way to read it. A secret may be spread over lines: what a line has of it goes, as
- * soon as it reveals enough. Linear in the length of the text.
+ * Removes secrets from text, however the text is encoded. A secret may be spread over lines: its part on a line is removed
+ * as soon as it reveals enough. Linear in the length of the text.
  */
 export class SecretLineRedactor implements LineRedactor {
   readonly #automata: SecretAutomata;
@@ -122,8 +122,8 @@ export class SecretLineRedactor implements LineRedactor {
 }
 
 /**
- * One of several texts that are read together, such as stdout and stderr: takes secrets out of it that are in it, and those that are
- * spread over all of them.
+ * Redacts one of several texts that are read together, such as stdout and stderr: removes secrets within the text, and
+ * secrets that are spread over all of them.
  */
 export class JoinedLineRedactor implements LineRedactor {
   readonly #own: SecretLineRedactor;
@@ -143,7 +143,7 @@ export class JoinedLineRedactor implements LineRedactor {
     const found = new Intervals(line);
     const isAlike = this.#own.isAt(this.#joint);
     this.#own.find(line, wasCut, found);
-    // As long as nothing else was said, both find the same.
+    // In the same state, both would find the same.
     if (isAlike) this.#joint.continueFrom(this.#own);
     else this.#joint.find(line, wasCut, found);
     return found.redacted();
@@ -158,9 +158,9 @@ function isSame(one: States, other: States): boolean {
 
 interface Scanned {
   readonly read: DecodedText;
-  /** As the automaton has them. */
+  /** The text's codes in the automaton's alphabet. */
   readonly codes: Uint16Array;
-  /** A character beside what is found may be made of the secret, too. */
+  /** Whether a character beside a match may also encode a part of the secret. */
   readonly edges: boolean;
   readonly wasCut: boolean;
 }
@@ -208,7 +208,7 @@ function usualAlphabet(code: number): number {
   return code === 0x2d ? 0x2b : code === 0x5f ? 0x2f : code;
 }
 
-/** Parts of a text to take out. */
+/** Parts of a text to remove. */
 class Intervals {
   readonly #text: string;
   readonly #found: { start: number; end: number }[] = [];
@@ -219,7 +219,7 @@ class Intervals {
 
   add(start: number, end: number): void {
     const last = this.#found.at(-1);
-    // Those of one reading come in order.
+    // One reading reports its intervals in order.
     if (last && start >= last.start && start <= last.end) last.end = Math.max(last.end, end);
     else this.#found.push({ start: this.#escapeStart(start), end });
   }

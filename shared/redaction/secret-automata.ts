@@ -2,29 +2,29 @@ import { plainText } from "./decoded-text.ts";
 import { type Form, FormAutomaton } from "./form-automaton.ts";
 import { packedText, visibleText } from "./visible-text.ts";
 
-/** Shorter text is everywhere, and no secret. */
+/** Shorter text occurs everywhere, so it is not searched for. */
 const SHORTEST = 4;
 /** Shorter text may occur across two words by chance. */
 const SHORTEST_PACKED = 8;
 const TELLING_CODE = { tellingPart: 8, tellingEnd: 4 };
 
-/** What finds the secrets of one holder, in each way in which text is looked at. */
+/** Finds the secrets of one holder, with one automaton per form of text. */
 export interface SecretAutomata {
-  /** In text with its spaces. */
+  /** For text with its spaces. */
   readonly spaced: FormAutomaton;
-  /** In text without any space. */
+  /** For text without spaces. */
   readonly packed: FormAutomaton;
-  /** In text without any space, of both alphabets of base64 in the usual one. */
+  /** For base64 without spaces, in the standard alphabet. */
   readonly base64: FormAutomaton;
-  /** In text as `hexText` makes it. */
+  /** For the result of `hexText`. */
   readonly hex: FormAutomaton;
-  /** In text as `decimalText` makes it. */
+  /** For the result of `decimalText`. */
   readonly decimal: FormAutomaton;
-  /** Whether a `+` may be part of one. */
+  /** Whether a secret contains white space, which forms encode as `+`. */
   readonly haveSpaces: boolean;
 }
 
-/** `username` is who the secrets belong to, as HTTP's basic authentication has both (RFC 7617). */
+/** `username` is searched for together with a secret, because HTTP basic authentication sends both (RFC 7617). */
 export function secretAutomata(secrets: readonly string[], username?: string): SecretAutomata {
   const texts = secrets.map(readable).filter(({ spaced }) => spaced.length >= SHORTEST);
   const isLong = ({ packed }: Readable) => packed.length >= SHORTEST_PACKED;
@@ -62,19 +62,19 @@ function ofCodes(codes: Uint16Array): string {
   return Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength).toString("utf16le");
 }
 
-/** The beginning of a plain secret may be an ordinary word, which stays unless it is nearly all. */
+/** The beginning of a plain secret may be an ordinary word: it is only removed if it is most of the secret. */
 function plainForm(text: string, ownLines: readonly number[]): Form {
   const tellingPart = Math.max(12, Math.ceil(text.length * 0.75));
   return { text, tellingPart, tellingEnd: Math.max(8, Math.ceil(text.length / 2)), ownLines };
 }
 
-/** Where white space was, as numbers of characters that are none before it. */
+/** Positions of white space, counted in the characters other than white space before it. */
 function wordEnds(spaced: string): readonly number[] {
   const words = spaced.split(" ");
   return words.map((_, index) => words.slice(0, index + 1).join("").length);
 }
 
-/** With the user, whose name alone is nothing to hide. */
+/** A form with the user's name, which reveals nothing on its own: only the whole counts. */
 function wholeForm(text: string): Form {
   const { packed } = readable(text);
   return { text: packed, tellingPart: packed.length, tellingEnd: packed.length };
@@ -84,7 +84,7 @@ type CodeForm = Form & { readonly kind: "base64" | "hex" };
 
 function codeForms(text: string): readonly CodeForm[] {
   const bytes = Buffer.from(text);
-  // Without the last byte, which is 0 for most, it is the same in both orders of bytes.
+  // Without the last byte, which is usually 0, both byte orders contain the same bytes.
   const wide = Buffer.from(text, "utf16le").subarray(0, -1);
   return [
     ...base64Forms(bytes),
@@ -101,8 +101,8 @@ function decimalForm(bytes: Buffer): Form {
 }
 
 /**
- * What base64 has of some bytes, whatever is encoded before and after them: of three bytes four characters are made, so that
- * there are three ways. Characters that depend on what is beside them are not among them.
+ * The base64 forms of some bytes within longer data: three bytes become four characters, so there are three alignments.
+ * Characters that also depend on neighbouring bytes are left out.
  */
 function base64Forms(bytes: Buffer): readonly CodeForm[] {
   return [0, 1, 2].flatMap((before) => {

@@ -7,19 +7,19 @@ const BACKSLASH = 0x5c;
 const CONTROL_SEQUENCE = 0x5b;
 /** What follows an escape where a string begins: device control, start of string, operating system, privacy, application. */
 const STRINGS: ReadonlySet<number> = new Set([0x50, 0x58, 0x5d, 0x5e, 0x5f]);
-/** As one code, each of them is so much more than what follows an escape: C1 in ECMA-48. */
+/** Added to the code after an escape, this gives the single code with the same meaning (C1 in ECMA-48). */
 const C1 = 0x40;
 const STRING_END = 0x5c + C1;
 const SPACE = 0x20;
 
-/** Whether a text has what may begin an escape sequence. */
+/** Whether a text contains a code that may begin an escape sequence. */
 export function hasEscapes({ codes }: DecodedText): boolean {
   return codes.some((code) => code === ESCAPE || isBetween(code, 0x80, 0x9f));
 }
 
 /**
- * What is read of a text: white space and control characters are one space, invisible characters are left out. Escape sequences are
- * invisible where a terminal obeys them, and text where they are spelled out (`obeyed` is false).
+ * The visible part of a text: white space and control characters become one space, invisible characters are removed. Escape
+ * sequences are invisible if a terminal obeys them, and text if they are spelled out (`obeyed` is false).
  */
 export function visibleText(
   { codes: from, starts: fromStarts, ends: fromEnds }: DecodedText,
@@ -53,7 +53,7 @@ export function visibleText(
   return { codes: codes.subarray(0, size), starts: starts.subarray(0, size), ends: ends.subarray(0, size) };
 }
 
-/** The same without spaces, for wrapped text. */
+/** Removes spaces, so that secrets in wrapped text are found. */
 export function packedText(text: DecodedText): DecodedText {
   return keepCodes(text, (code) => code !== SPACE);
 }

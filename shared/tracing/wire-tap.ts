@@ -14,9 +14,9 @@ export interface TlsFacts {
   readonly notAfter: string;
 }
 
-/** As it went over the wire, secrets included. Times are on the monotonic clock. */
+/** One HTTP exchange as sent and received, including secrets. Times are on the monotonic clock. */
 export interface TappedHttp {
-  /** Of the service: scheme, host and port. */
+  /** The service's scheme, host and port. */
   readonly origin: string;
   readonly method: string;
   /** Path and query. */
@@ -26,7 +26,7 @@ export interface TappedHttp {
   readonly body: string | undefined;
   readonly startedMs: number;
   readonly endedMs: number;
-  /** From 1. */
+  /** Number of the connection, from 1. */
   readonly connection: number;
   readonly answer?: {
     readonly status: number;
@@ -37,7 +37,7 @@ export interface TappedHttp {
 }
 
 export interface TappedIpmi {
-  /** As the specification names it; of a handshake `Open Session`, `RAKP1` or `RAKP3`. */
+  /** The command's name in the specification; in a handshake `Open Session`, `RAKP1` or `RAKP3`. */
   readonly command: string;
   /** Undefined in a handshake, where `code` is the type of the payload, and `completionCode` the status. */
   readonly netFn: number | undefined;
@@ -51,7 +51,7 @@ export interface TappedIpmi {
   readonly error?: unknown;
 }
 
-/** Is told of everything that goes to and comes from one BMC. */
+/** Receives everything that is sent to and received from one BMC. */
 export interface WireTap {
   connected(facts: TlsFacts): void;
   http(exchange: TappedHttp): void;

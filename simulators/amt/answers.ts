@@ -85,7 +85,7 @@ export function pulled(items: readonly string[], context: string | undefined): A
 const contextElement = (context: string | undefined) =>
   context === undefined ? "" : `<e:EnumerationContext>${context}</e:EnumerationContext>`;
 
-/** The reference to an instance, as an enumeration of references has it (DSP0226 section 8.7). */
+/** The reference to an instance in an enumeration of references (DSP0226 section 8.7). */
 export function endpointReference(name: string, fields: Fields): string {
   return `<b:EndpointReference>${contentOf({ of: name, keys: keysOf(fields) })}</b:EndpointReference>`;
 }

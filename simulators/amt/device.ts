@@ -102,7 +102,7 @@ export class AmtDevice {
   readonly http: HttpListener;
   /** What was asked and let in, in order. */
   readonly operations: Operation[] = [];
-  /** AMT_BootSettingData, as it stands. */
+  /** The current AMT_BootSettingData. */
   readonly settings: Record<string, string>;
   readonly #options: AmtDeviceOptions;
   readonly #scripted: { readonly operation: Operation; readonly reply: Reply | Answer }[] = [];

@@ -107,6 +107,8 @@ export interface IpmiBmc extends AsyncDisposable {
   activeSessions(): number;
   /** Forgets every session and request, and hears nothing for `silentMs`. */
   restart(silentMs?: number): void;
+  /** Sends a payload that nothing asked for, to where the session's last packet came from. False if it has gone. */
+  sendPayload(session: SimulatedSession, type: number, payload: Buffer): boolean;
   /** Ends, as a process does: its host refuses what is sent to its port. Another one begins after `awayMs`. */
   stop(awayMs: number): void;
   close(): Promise<void>;
@@ -203,7 +205,9 @@ class UdpBmc implements IpmiBmc {
     };
     this.console = new SimulatedConsole(
       { ...consoleOptions, ...(options.console || {}) },
-      (session, payload) => this.#sendSol(session, payload),
+      (session, payload) => {
+        if (!this.sendPayload(session, SOL, payload)) this.console.drop();
+      },
     );
     this.machine.on("output", (output) => this.console.print(output));
     this.#sessions = new Sessions({
@@ -423,15 +427,12 @@ class UdpBmc implements IpmiBmc {
     if (answer) this.#send(name, seal(answer), peer);
   }
 
-  /** To where the session's last packet came from. */
-  #sendSol(session: SimulatedSession, payload: Buffer): void {
+  sendPayload(session: SimulatedSession, type: number, payload: Buffer): boolean {
     const peer = this.#peers.get(session.id);
-    if (!peer || this.#sessions.find(session.id) !== session) {
-      this.console.drop();
-      return;
-    }
+    if (!peer || this.#sessions.find(session.id) !== session) return false;
     session.outgoing += 1;
-    this.#send("SOL", wire.wrap(payload, session.consoleId, session.outgoing, session, SOL), peer);
+    this.#send("SOL", wire.wrap(payload, session.consoleId, session.outgoing, session, type), peer);
+    return true;
   }
 
   /** A repeated request sequence number is a repeated request (IPMI 2.0 section 5.6). */

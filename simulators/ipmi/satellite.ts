@@ -13,7 +13,7 @@ export interface SimulatedSatellite {
   readonly answer: "after" | "within";
 }
 
-/** What Send Message comes to. */
+/** The result of Send Message. */
 export interface Forwarded {
   readonly reply: Reply;
   /** The satellite's own message to the console, to be sent after the reply. */

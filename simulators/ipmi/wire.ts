@@ -135,7 +135,7 @@ export function wrap(
   session: number,
   sequence: number,
   crypto: SessionCrypto,
-  type: 0 | 1 = 0,
+  type = 0,
 ): Buffer {
   const filler = (16 - ((message.length + 1) % 16)) % 16;
   const clear = Buffer.alloc(message.length + filler + 1);

@@ -16,7 +16,9 @@ interface Flags {
 /** `kubernetes`: one fake API server in the foreground, until it is interrupted. */
 export function kubernetesCommand(): Command {
   return new Command("kubernetes")
-    .description("a Kubernetes API server with Tinkerbell's kinds, strict as the real one, in memory")
+    .description(
+      "a Kubernetes API server with Tinkerbell's kinds, strict as the real one, in memory, with JSON only",
+    )
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--port <number>", "port to listen on; 0 takes a free one", wholeNumber, 0)
     .option("--kubeconfig <file>", "file to write its kubeconfig to", "kubeconfig")

@@ -30,7 +30,7 @@ interface WsmanExchange {
   readonly parts: RecordedExchange[];
 }
 
-/** Recorded exchanges with Intel AMT, which happen again as `Replay` has it. */
+/** Recorded exchanges with Intel AMT, replayed by the rules of `Replay`. */
 export class AmtReplay {
   readonly #replay: Replay;
   readonly #changes: readonly WsmanRequest[];

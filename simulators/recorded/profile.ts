@@ -13,7 +13,7 @@ export type ShownProfile = Partial<Omit<RedfishProfile, Part>> & {
   readonly [Name in Part]?: Partial<RedfishProfile[Name]>;
 };
 
-/** How the recorded BMC behaves, where its resources say so; otherwise as the specification has it. */
+/** The behaviour of the recorded BMC, as far as its resources show it; otherwise the specification's. */
 export function profileOf(resources: RecordedResources, { etag }: Pick<Recording, "etag">): RedfishProfile {
   const generic = redfishProfile("generic");
   const shown = shownBy(resources);

@@ -47,9 +47,11 @@ export function ipmiOptions(
       cipherSuites: suiteRecords && grantedSuites(suiteRecords),
     }),
     sdr: {
-      ...{ present: (sdr?.length ?? 0) > 0, keepsIds: true },
+      present: (sdr?.length ?? 0) > 0,
+      keepsIds: true,
       records: (sdr ?? []).map(bytesOf).filter((record) => record.length >= 5),
-      ...{ readings: byNumber(readings), thresholds: byNumber(thresholds) },
+      readings: byNumber(readings),
+      thresholds: byNumber(thresholds),
     },
     log: { records: (sel ?? []).map(bytesOf).filter((record) => record.length === 16), keepsIds: true },
   };

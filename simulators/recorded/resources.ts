@@ -139,7 +139,7 @@ function actionsIn(body: Body, owner: string): (OwnedAction & { readonly target:
   return found;
 }
 
-/** A PATCH as DSP0266 section 7.6.5 has it: objects are merged, arrays replaced, of their objects those at the same place merged. */
+/** A PATCH by DSP0266 section 7.6.5: objects are merged; arrays are replaced, but objects at the same index are merged. */
 export function merge(into: Body, from: Body): void {
   for (const [name, value] of Object.entries(from)) {
     if (name === "__proto__") continue;

@@ -85,7 +85,11 @@ async function start(
   const isOnlyAmt = recording.amt !== undefined && Object.keys(recording.resources).length === 0;
   const redfish = await startRedfishBmc({
     machines: [machine],
-    ...{ profile: tree.profile, tree, username, password, latencyMs },
+    profile: tree.profile,
+    tree,
+    username,
+    password,
+    latencyMs,
     ...defined({ host, port: isOnlyAmt ? undefined : port, tls }),
   });
   started.defer(() => redfish.close());
@@ -95,7 +99,8 @@ async function start(
     recordedIpmi &&
     (await startIpmiBmc({
       ...ipmiOptions(recordedIpmi, { username, password }),
-      ...{ machine, restartMs: restartMs / speed },
+      machine,
+      restartMs: restartMs / speed,
       ...defined({ host, port }),
     }));
   if (ipmi) started.defer(() => ipmi.close());
@@ -105,7 +110,9 @@ async function start(
     (await startAmtDevice({
       ...amtOptions(recording.amt),
       replay: new AmtReplay(exchanges, speed, machine),
-      ...{ machine, username, password },
+      machine,
+      username,
+      password,
       // With the same certificate.
       ...defined({ host, port: isOnlyAmt ? port : undefined, tls: redfish.certificate ?? ("http" as const) }),
     }));
@@ -121,7 +128,12 @@ async function start(
   const close = () => started.disposeAsync();
   const sshHostKey = console?.fingerprint;
   return {
-    ...{ recording, machine, redfish, username, password, close },
+    recording,
+    machine,
+    redfish,
+    username,
+    password,
+    close,
     ...defined({ ipmi, amt, sshHostKey }),
     [Symbol.asyncDispose]: close,
   };

@@ -17,7 +17,7 @@ export const ok = (body: unknown, headers: Readonly<Record<string, string>> = {}
 
 export const noContent: Answer = { status: 204 };
 
-/** An error body as DSP0266 section 8.6 has it. */
+/** An error body by DSP0266 section 8.6. */
 export function refusal(
   status: number,
   messageId: string,

@@ -244,6 +244,7 @@ export class RedfishBmc extends WebServer {
     await new Promise((resolve) => setTimeout(resolve, downMs));
     if (restart !== this.#restarts) return;
     this.certificates.restarted();
+    this.manager.restarted();
     if (!this.#closed) await this.listen(this.port, this.host);
   }
 

@@ -5,6 +5,9 @@ import type { RedfishProfile } from "./profiles.ts";
 import type { ResourceRequest, ResourceService } from "./resource-service.ts";
 import { resource } from "./schema-types.ts";
 
+/** How long a BMC has been running when its simulation begins. */
+const UPTIME_MS = 3_600_000;
+
 /** A PNG of one pixel. */
 export const SCREEN = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
@@ -29,11 +32,19 @@ export class SimulatedManager implements ResourceService {
   onReset: () => void = () => undefined;
   /** How far the BMC's clock is ahead. */
   clockSkewMs = 0;
+  /** When it started last, in milliseconds since the epoch; undefined where the resource does not show it. */
+  startedMs: number | undefined;
   readonly #profile: RedfishProfile;
 
   constructor(path: string, profile: RedfishProfile) {
     this.path = path;
     this.#profile = profile;
+    if (profile.managerReset.showsTime) this.startedMs = Date.now() - UPTIME_MS;
+  }
+
+  /** The BMC has restarted. */
+  restarted(): void {
+    if (this.startedMs !== undefined) this.startedMs = Date.now();
   }
 
   answer({ method, path, body, ifMatch }: ResourceRequest): Answer | undefined {
@@ -89,8 +100,9 @@ export class SimulatedManager implements ResourceService {
       FirmwareVersion: firmware,
       UUID: "3a2b1c00-0000-4000-8000-00000000b3c0",
       // To the second, so that two readings of an unchanged manager have one entity tag in most cases.
-      DateTime: `${new Date(Date.now() + this.clockSkewMs).toISOString().slice(0, 19)}+00:00`,
+      DateTime: this.#shown(Date.now()),
       DateTimeLocalOffset: "+00:00",
+      ...(this.startedMs === undefined ? {} : { LastResetTime: this.#shown(this.startedMs) }),
       NetworkProtocol: link("NetworkProtocol"),
       ...(this.#profile.network === "none" ? {} : { EthernetInterfaces: link("EthernetInterfaces") }),
       ...(media.below === "manager" ? { VirtualMedia: link(media.name) } : {}),
@@ -99,6 +111,10 @@ export class SimulatedManager implements ResourceService {
       ...(Object.keys(oem).length > 0 ? { Links: { Oem: { Dell: oem } } } : {}),
       ...(ntp === "hpe-date-time" ? { Oem: { Hpe: { Links: { DateTimeService: link("DateTime") } } } } : {}),
     };
+  }
+
+  #shown(ms: number): string {
+    return `${new Date(ms + this.clockSkewMs).toISOString().slice(0, 19)}+00:00`;
   }
 
   #reset(body: unknown): Answer {

@@ -33,7 +33,7 @@ const Patch = z.strictObject({
   TransferMethod: z.string().optional(),
 });
 
-/** The virtual drives below one resource, the way this make has them. */
+/** The virtual drives below one resource, in this vendor's form. */
 export class VirtualDrives implements ResourceService {
   readonly path: string;
   readonly slots: SimulatedSlot[];
@@ -45,7 +45,11 @@ export class VirtualDrives implements ResourceService {
     this.path = `${owner}/${profile.media.name}`;
     this.#profile = profile;
     this.slots = profile.media.slots.map(({ id, types }) => ({
-      ...{ id, types, image: null, inserted: false, writeProtected: true },
+      id,
+      types,
+      image: null,
+      inserted: false,
+      writeProtected: true,
       credentials: { username: undefined, password: undefined },
     }));
   }

@@ -56,6 +56,8 @@ export interface RedfishProfile {
     readonly listing: "resource" | "action-info" | "none";
     /** 400 with a ResetType. */
     readonly emptyBody?: boolean;
+    /** The resource has LastResetTime. */
+    readonly showsTime?: boolean;
   };
   readonly media: {
     /** The resource that lists the drives. */
@@ -97,7 +99,7 @@ export interface RedfishProfile {
   };
   /** How the identify LED is shown: `LocationIndicatorActive` or IndicatorLED of the system, or IndicatorLED of the chassis. */
   readonly indicator: "location" | "led" | "chassis" | "none";
-  /** Whether the system has it, not only the BIOS. */
+  /** Whether the restore policy is on the system, and not only in the BIOS. */
   readonly restorePolicy: boolean;
   /** Where the progress of a boot is shown. */
   readonly progress: "boot-progress" | "post-state" | "none";
@@ -179,7 +181,7 @@ const generic: RedfishProfile = {
   showsTransitions: true,
   managerId: "1",
   firmware: "1.2.3",
-  managerReset: { types: ["GracefulRestart", "ForceRestart"], listing: "resource" },
+  managerReset: { types: ["GracefulRestart", "ForceRestart"], listing: "resource", showsTime: true },
   media: {
     below: "manager",
     name: "VirtualMedia",
@@ -231,7 +233,7 @@ const dell = {
   httpBootUri: false,
   managerId: "iDRAC.Embedded.1",
   firmware: "6.10.80.00",
-  managerReset: { types: ["GracefulRestart"], listing: "resource" },
+  managerReset: { types: ["GracefulRestart"], listing: "resource", showsTime: true },
   media: {
     ...generic.media,
     below: "system",

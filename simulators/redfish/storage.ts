@@ -14,6 +14,8 @@ export interface SimulatedDrive {
   readonly media: "SSD" | "HDD";
   readonly state: string;
   readonly hotspare: string;
+  /** By the bay's ID when absent. */
+  readonly serialNumber?: string;
   /** Dell's state, where the BMC reports one. */
   readonly raidStatus?: string;
 }
@@ -137,13 +139,13 @@ export class SimulatedStorage implements ResourceService {
   #drive(path: string, id: string) {
     const drive = this.drives.get(id);
     if (!drive) return undefined;
-    const { bytes, media, state, hotspare, raidStatus } = drive;
+    const { bytes, media, state, hotspare, raidStatus, serialNumber = `DISK-${id}` } = drive;
     const used = [...this.volumes].filter(([, volume]) => volume.drives.includes(id));
     return resource(path, "Drive", {
       Name: `Disk ${id}`,
       Manufacturer: "Contoso Disks",
       Model: "Contoso Platter",
-      SerialNumber: `DISK-${id}`,
+      SerialNumber: serialNumber,
       CapacityBytes: bytes,
       MediaType: media,
       Protocol: "SAS",

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { ActionState, Workflow, WorkflowAction, WorkflowTask } from "../tink/workflow.ts";
 
-/** Where a workflow stands, as the server streams it. */
+/** The progress of a workflow, as the server streams it. */
 export interface Context {
   readonly workflow: Workflow;
   readonly worker: string;
@@ -30,7 +30,7 @@ interface BoardEvents {
   change: [{ readonly workflow: Workflow; readonly action?: WorkflowAction }];
 }
 
-/** A workflow as the server's cache has it. */
+/** A workflow in the server's cache. */
 interface Cached {
   readonly workflow: Workflow;
   readonly state: Workflow["state"];
@@ -167,7 +167,7 @@ function actionsOf({ tasks }: Workflow): readonly WorkflowAction[] {
   return tasks.flatMap(({ actions }) => actions);
 }
 
-/** The task of the first action that has not succeeded; the first task when there is none, as the server has it. */
+/** The task of the first action that has not succeeded; the first task if there is none, as in the server. */
 function currentTask({ workflow, actionStates }: Cached): WorkflowTask | undefined {
   const current = actionsOf(workflow)[indexOf(actionStates)];
   return workflow.tasks.find(({ actions }) => actions.some((each) => each === current)) ?? workflow.tasks[0];

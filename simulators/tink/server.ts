@@ -27,7 +27,7 @@ export interface TinkServerOptions {
   readonly holdMs?: number;
   /** Called with each poll. What it returns is called at the end of the poll, with whether the caller cancelled it. */
   readonly onPoll?: (agentId: string) => (isCancelled: boolean) => void;
-  /** Called before an action is sent; `askedMs` is when its poll arrived, as `performance.now` has it. */
+  /** Called before an action is sent; `askedMs` is the arrival of its poll, in the time of `performance.now`. */
   readonly onServed?: (assignment: Assignment, askedMs: number) => void;
 }
 
@@ -103,7 +103,11 @@ export async function startTinkServer(options: TinkServerOptions = {}): Promise<
   const server = workflowServer(board, listener, host);
   const { stop, start } = server;
   return Object.assign(server, {
-    ...{ board, faults, reports, polls, attributes },
+    board,
+    faults,
+    reports,
+    polls,
+    attributes,
     workflow: (id: string) => board.get(id),
     stop: async (how?: "cut" | "orderly") => {
       stopping.abort();

@@ -115,7 +115,91 @@ describe.concurrent.each([
   });
 });
 
+/** Both BMCs accept a reset, and do this instead. */
+function resetting({ redfish, ipmi }: Awaited<ReturnType<typeof actionLab>>, instead: () => void): void {
+  redfish.manager.onReset = instead;
+  ipmi.faults.answers = ({ netFn, command }) => {
+    if (netFn !== 0x06 || command !== 0x02) return undefined;
+    instead();
+    return {};
+  };
+}
+
 describe.concurrent("bmc-reset", () => {
+  it.each([
+    ["redfish", "basic"],
+    ["redfish", "session"],
+    ["ipmi", undefined],
+  ] as const)(
+    "of a BMC that says yes and does nothing is not called done, via %s %s",
+    async (provider, auth) => {
+      await using lab = await actionLab();
+      resetting(lab, () => undefined);
+
+      const ended = await runAction("bmc-reset", {
+        env: { ...lab.env(provider), ...asAdministrator, ...(auth && { REDFISH_AUTH: auth }) },
+      });
+
+      expect(resultOf(ended)).toMatchObject({ ok: false, class: "verify", changed: true });
+      expect(resultOf(ended).message).toMatch(
+        auth
+          ? /but it did not become unreachable within 1m 0s, and its last reset was at .*, as before: the end is unknown/
+          : /within 1m 0s, and it still knows the session that it was sent in: the end is unknown/,
+      );
+      expect(lab.writes()).toHaveLength(1);
+      await eventually(() => lab.redfish.sessions.count + lab.ipmi.sessions() === 0);
+    },
+  );
+
+  it.each(["redfish", "ipmi"] as const)(
+    "of a BMC that another fault silences is not called done, via %s",
+    async (provider) => {
+      await using lab = await actionLab();
+      let isCut = false;
+      lab.ipmi.faults.ignores = () => isCut;
+      resetting(lab, () => {
+        setTimeout(async () => {
+          isCut = true;
+          const { port, host } = lab.redfish;
+          await lab.redfish.stop();
+          setTimeout(async () => {
+            isCut = false;
+            await lab.redfish.listen(port, host);
+          }, 3_000);
+        }, 50);
+      });
+
+      const ended = await runAction("bmc-reset", {
+        env: { ...lab.env(provider), ...asAdministrator, BMC_CONNECT_TIMEOUT: "1s" },
+      });
+
+      expect(resultOf(ended)).toMatchObject({ ok: false, class: "verify", changed: true });
+      expect(resultOf(ended).message).toContain(
+        "it was silent and answers again, which need not be its restart",
+      );
+      expect(lab.writes()).toHaveLength(1);
+    },
+  );
+
+  it.each([
+    ["redfish", "session"],
+    ["ipmi", undefined],
+  ] as const)(
+    "without a moment's silence is proven by the session that has gone, via %s",
+    async (provider, auth) => {
+      await using lab = await actionLab({ redfish: { profile: "hpe-ilo5" } });
+      lab.redfish.manager.onReset = () => lab.redfish.sessions.expireAll();
+
+      const ended = await runAction("bmc-reset", {
+        env: { ...lab.env(provider), ...asAdministrator, KIND: "warm", ...(auth && { REDFISH_AUTH: auth }) },
+      });
+
+      expect(resultOf(ended)).toMatchObject({ ok: true, changed: true });
+      expect(resultOf(ended).message).toMatch(/^BMC reset \(warm\), answers again after /);
+      expect(lab.writes()).toHaveLength(1);
+    },
+  );
+
   it("of a BMC whose answer is lost, and which stays where it is, is not called done", async () => {
     await using lab = await actionLab();
     lab.redfish.fail({ kind: "reset-before", method: "POST", path: /Manager\.Reset/ });

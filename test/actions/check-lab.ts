@@ -2,7 +2,7 @@ import { z } from "zod";
 import { reference } from "../../actions/check/reference.ts";
 import { type EndedAction, resultOf } from "./action-run.ts";
 
-/** As much of the data of `check` as its tests look at. */
+/** The part of the data of `check` that its tests use. */
 const Data = z.object({
   checks: z.array(
     z.object({

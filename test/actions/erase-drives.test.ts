@@ -93,6 +93,28 @@ describe.concurrent("erase-drives", () => {
     expect(lab.redfish.storage.erased).toEqual([]);
   });
 
+  it("claims no change where the bay holds another disk right before the request", async () => {
+    await using lab = await offLab();
+    const { drives } = lab.redfish.storage;
+    await erase(lab, { DRIVES: "DISK-0", DRY_RUN: "true" });
+    const readings = lab.redfish.log.length;
+    const isExchanged = () => lab.redfish.log.length >= 2 * readings;
+    const drive = simulatedDrive();
+    drives.set(
+      "0",
+      Object.defineProperty({ ...drive }, "serialNumber", {
+        get: () => (isExchanged() ? "DISK-X" : "DISK-0"),
+      }),
+    );
+
+    const ended = await erase(lab, { DRIVES: "DISK-0" });
+
+    expect(ended).toMatchObject({ ok: false, class: "verify" });
+    expect(ended.message).toContain("nothing was sent there");
+    expect(ended.changed ?? false).toBe(false);
+    expect([lab.redfish.storage.erased, lab.writes()]).toEqual([[], []]);
+  });
+
   it("takes an ID only if every drive was read, because drives of two controllers may have the same", async () => {
     await using lab = await offLab();
     lab.redfish.fail({

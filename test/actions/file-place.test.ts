@@ -8,7 +8,7 @@ import { fileFolder } from "../support/test-folder.ts";
 
 const { folder } = await fileFolder();
 beforeAll(async () => {
-  // As Kubernetes mounts a Secret.
+  // Kubernetes mounts a Secret like this.
   await mkdir(join(folder, "secret/..data-1"), { recursive: true });
   const connection = { host: "192.0.2.1", username: "u", password: { $file: "password" } };
   await writeFile(join(folder, "secret/..data-1/connection"), JSON.stringify(connection));

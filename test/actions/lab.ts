@@ -46,7 +46,7 @@ export async function actionLab(options: LabOptions = {}) {
       IPMI_PORT: String(ipmi.port),
       ...(ssh && { REDFISH_SSH_HOST_KEY: ssh.fingerprint }),
     }),
-    /** The same connection as the JSON that a worker writes to stdin. */
+    /** The connection as the JSON that a worker writes to stdin. */
     connection: (...providers: TestedProvider[]) => ({
       host: "127.0.0.1",
       username: "admin",

@@ -74,6 +74,39 @@ describe.concurrent("set-bmc-network", () => {
     expect(resultOf(ended)).toMatchObject({ ok: true, after: { address: "127.0.0.14" } });
   });
 
+  it.each([
+    ["and has moved", { ADDRESS: "127.0.0.15" }, true],
+    ["and keeps its address", { HOST_NAME: "bmc-9" }, true],
+  ])("is done by a BMC that answers 500 after it was, %s", async (_, env, ok) => {
+    await using there = await lab();
+    there.redfish.fail({ kind: "gateway", method: "PATCH", status: 500 });
+
+    const ended = await there.run("redfish", env);
+
+    expect(resultOf(ended)).toMatchObject({ ok, changed: true });
+    expect(there.writes()).toHaveLength(1);
+  });
+
+  it("is sent until a BMC that is busy for longer than the verification takes it, and verified then", async () => {
+    await using there = await lab();
+    there.redfish.fail({ kind: "refuse", method: "PATCH", status: 503, times: 5 });
+
+    const ended = await there.run("redfish", { HOST_NAME: "bmc-9", VERIFY_TIMEOUT: "4s" });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, changed: true, after: { hostName: "bmc-9" } });
+    expect(there.writes()).toHaveLength(6);
+  });
+
+  it("claims a change where a BMC answers 500 after it, and shows it too late", async () => {
+    await using there = await lab();
+    there.redfish.fail({ kind: "refuse", method: "PATCH", status: 500 });
+
+    const ended = await there.run("redfish", { HOST_NAME: "bmc-9", VERIFY_TIMEOUT: "1s" });
+
+    expect(resultOf(ended)).toMatchObject({ ok: false, changed: true });
+    expect(there.writes()).toHaveLength(1);
+  });
+
   it("looks at the new address when the answer to the change is lost", async () => {
     await using there = await lab();
     there.redfish.fail({ kind: "close-after", method: "PATCH" });
@@ -100,21 +133,24 @@ describe.concurrent("set-bmc-network", () => {
     expect(resultOf(again)).toMatchObject({ ok: true, after: { vlan: 7 } });
   });
 
-  it.each(TESTED_PROVIDERS)("is a verification failure if the BMC stays as it was: %s", async (provider) => {
-    await using there = await lab();
-    there.machine.networkFault = "kept";
+  it.each(TESTED_PROVIDERS)(
+    "IW126: is a verification failure if the BMC stays as it was: %s",
+    async (provider) => {
+      await using there = await lab();
+      there.machine.networkFault = "kept";
 
-    const ended = await there.run(provider, { ADDRESS: "127.0.0.10", VERIFY_TIMEOUT: "1s" });
+      const ended = await there.run(provider, { ADDRESS: "127.0.0.10", VERIFY_TIMEOUT: "1s" });
 
-    expect(resultOf(ended)).toMatchObject({
-      class: "verify",
-      changed: true,
-      data: { goBack: expect.stringContaining("ADDRESS=127.0.0.1/8 GATEWAY=127.0.0.254") },
-    });
-    expect(resultOf(ended).message).toContain(
-      "does not answer at 127.0.0.10 and still answers at 127.0.0.1 with static 127.0.0.1/8",
-    );
-  });
+      expect(resultOf(ended)).toMatchObject({
+        class: "verify",
+        changed: true,
+        data: { goBack: expect.stringContaining("ADDRESS=127.0.0.1/8 GATEWAY=127.0.0.254") },
+      });
+      expect(resultOf(ended).message).toContain(
+        "does not answer at 127.0.0.10 and still answers at 127.0.0.1 with static 127.0.0.1/8",
+      );
+    },
+  );
 
   it.each(TESTED_PROVIDERS)(
     "is a timeout with the settings before if the BMC is gone: %s",

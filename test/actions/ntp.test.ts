@@ -131,6 +131,19 @@ describe.concurrent("set-ntp", () => {
     expect(lab.writes()).toEqual([]);
   });
 
+  it("tries a busy BMC until its own timeout is near, and says what the BMC says", async () => {
+    await using lab = await ntpLab(kept);
+    lab.redfish.fail({ kind: "refuse", method: "PATCH", status: 503, times: 99 });
+
+    const ended = await runAction("set-ntp", {
+      env: { ...lab.env("redfish"), ...wanted, TIMEOUT: "20s" },
+    });
+
+    expect(resultOf(ended)).toMatchObject({ ok: false, class: "busy" });
+    expect(resultOf(ended).message).toContain("answered 503");
+    expect(patches(lab).length).toBeGreaterThan(3);
+  });
+
   it("says in a dry run what it would send, or that nothing would be", async () => {
     await using lab = await ntpLab(kept);
     const env = { ...lab.env("redfish"), DRY_RUN: "true" };

@@ -4,7 +4,7 @@ import { actionLab, eventually, TESTED_PROVIDERS } from "./lab.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
-/** One run of an action, and what it must come to. */
+/** One run of an action, and its expected result. */
 interface Run {
   readonly action: string;
   readonly title: string;

@@ -11,7 +11,7 @@ const RECORDS = [
 ].map((hex) => Buffer.from(hex, "hex"));
 const RESTARTED = "2026-01-15T18:53:57.000Z";
 
-/** The same events through either provider. */
+/** A machine whose events both providers show. */
 async function historyLab(ipmi: { readonly clockSeconds?: number } = {}) {
   const lab = await actionLab({
     redfish: { profile: "lenovo-xcc" },

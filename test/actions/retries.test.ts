@@ -9,7 +9,7 @@ import { quickClock } from "../support/quick-actions.ts";
 import { ActionRun, type EndedAction, resultOf, runAction } from "./action-run.ts";
 import { actionLab, REFUSING_PORT } from "./lab.ts";
 
-/** Of the waits between attempts; nothing else in these tests waits as long, and as short. */
+/** Ranges of the waits between attempts; no other wait in these tests has such a length. */
 const WAITS_MS = [
   [8_000, 10_000],
   [16_000, 20_000],

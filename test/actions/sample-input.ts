@@ -7,15 +7,15 @@ import type { ActionReference } from "../../actions/harness/input/reference.ts";
 import { loadReference } from "../../scripts/docs.ts";
 import { createCertificate } from "../../simulators/certificate.ts";
 
-/** What an action is given in its own example, for a run in a lab. */
+/** The input of an action's own example, for a run in a lab. */
 export interface Sample {
   readonly action: Action;
   readonly reference: ActionReference;
   /** The action's own variables; files are in the lab's folder. */
   readonly env: Readonly<Record<string, string>>;
-  /** The same for a container, and what of the folder it must be given, as `--volume` takes it. */
+  /** The variables for a container, and the volumes that it needs, in the form of `--volume`. */
   readonly container: { readonly env: Readonly<Record<string, string>>; readonly volumes: readonly string[] };
-  /** Passwords among its input. */
+  /** Passwords in the action's input. */
   readonly secrets: readonly string[];
   /** The machine as the example finds it; one that is waited for is there already. */
   readonly power: "on" | "off";

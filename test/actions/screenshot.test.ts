@@ -88,7 +88,7 @@ describe.concurrent("screenshot", () => {
 
   it("refuses a folder that is not writable, even for root", async () => {
     await using lab = await screenLab();
-    // Of /proc not even root may make a file.
+    // Not even root can create a file in /proc.
     const file = "/proc/screen.png";
 
     const ended = await runAction("screenshot", { env: { ...lab.env("redfish"), SCREENSHOT_FILE: file } });

@@ -71,6 +71,18 @@ describe.concurrent("Secure Boot keys", () => {
     expect(lab.writes()).toEqual([]);
   });
 
+  it("are reported only as far as all of them can be read", async () => {
+    await using lab = await keyLab();
+    const keys = { method: "GET", path: /db\/Certificates\/1$/ } as const;
+    lab.redfish.fail({ kind: "bad-json", ...keys, skip: 1, times: 10 });
+
+    const ended = await run(lab, "enroll-secure-boot-key", { DATABASE: "db", CERTIFICATE: CA });
+
+    expect(ended).toMatchObject({ ok: true, changed: true, before: [{ id: "1" }] });
+    expect(ended.after).toBeUndefined();
+    expect(ended.message).toContain("; 1 key not read: ");
+  });
+
   it("are not deleted by ID while another one with this ID may not be read", async () => {
     await using lab = await keyLab();
     lab.redfish.fail({ kind: "bad-json", path: /dbx\/Signatures\/2$/, times: 10 });

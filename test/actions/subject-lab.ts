@@ -63,9 +63,9 @@ export async function subjectLab({ name, power, needed, reference }: Subject, op
         env: { ...lab.env(...providers), ...machine, BMC_PASSWORD: CANARY, ...own, ...env },
         ...defined({ clock }),
       }),
-    /** Passwords among the action's input. */
+    /** Passwords in the action's input. */
     secrets,
-    /** The same for a container, without the password. */
+    /** The variables and volumes for a container, without the password. */
     container: {
       env: (providers: readonly TestedProvider[]): Environment => {
         const { BMC_PASSWORD: _, ...env } = lab.env(...providers);

@@ -13,9 +13,9 @@ import { type Sample, sampleInput } from "./sample-input.ts";
 /** An action with what its own example says. */
 export interface Subject extends Pick<Sample, "action" | "reference" | "power"> {
   readonly name: string;
-  /** What it needs of a provider beyond power and boot. */
+  /** Capabilities that the action needs besides power and boot. */
   readonly needed: readonly Capability[];
-  /** Those of the tested providers that can do it, and all those that cannot. */
+  /** The tested providers that support the action, and all providers that do not. */
   readonly able: readonly TestedProvider[];
   readonly unable: readonly ProviderName[];
 }

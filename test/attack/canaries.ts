@@ -26,7 +26,7 @@ export class Canaries {
     return [...this.#found];
   }
 
-  /** Finds those that the readers of this content must not see, and remembers the others, which show that the search works. */
+  /** Searches content for canaries that its readers must not see, and notes the others, which show that the search works. */
   look(where: string, content: string | Buffer, isForbidden: (canary: Canary) => boolean): void {
     for (const canary of this.#planted) {
       const forms = canary.search.in(content);
@@ -36,7 +36,7 @@ export class Canaries {
     }
   }
 
-  /** Those that should have been seen and were not: nothing was read there, or nothing can be found. */
+  /** Expected sights that are missing: nothing was read there, or the search does not work. */
   unseen(expected: readonly string[]): readonly string[] {
     return expected.filter((sight) => !this.#seen.has(sight)).map((sight) => `not seen: ${sight}`);
   }

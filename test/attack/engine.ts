@@ -9,7 +9,7 @@ import { TRUSTED, UNTRUSTED } from "./policy.ts";
 const BUILD_TIMEOUT_MS = 120_000;
 const HOSTILE = join(import.meta.dirname, "hostile/hostile/action.ts");
 
-/** Those of the catalogue that attacks name. */
+/** Actions of the catalogue that attacks name. */
 const ACTIONS = ["power-off", "power-on", "power-reset", "power-status"];
 
 export async function engineAnswers(): Promise<boolean> {

@@ -86,7 +86,7 @@ const COMPRESSIONS: readonly Compression[] = [
 ];
 const MOST_UNPACKED_BYTES = 64 * 1024 * 1024;
 
-/** The texts of the compressed streams in bytes, and in the base64 of a text. Of a stream that is cut, what is there. */
+/** The texts of the compressed streams in bytes, and in the base64 of a text. A stream that is cut yields its beginning. */
 function unpacked(content: string | Buffer, { starts, base64, headerBytes }: Compression): readonly string[] {
   const streams = Buffer.isBuffer(content)
     ? starts.flatMap((start) => indexesOf(content, Buffer.from(start)).map((at) => content.subarray(at)))

@@ -19,7 +19,7 @@ import { Watcher } from "./watcher.ts";
 export const BMC_API = "bmc.tinkerbell.org/v1alpha1";
 const SERVICES = "github.com.tinkerbell.pbnj.api.v1";
 const PAGES = ["/", "/actions", "/agent-ids", "/machines", "/status.json", "/metrics", "/healthz", "/readyz"];
-/** Of a text that grows, what was read before and is read again, so that nothing is cut. */
+/** How much of a growing text is read again, so that no canary is cut. */
 const OVERLAP = 4_096;
 /** Many actions wait for one another, in containers that a busy host starts slowly. */
 const WITHIN_MS = 120_000;

@@ -24,7 +24,7 @@ export type PlannedFault = { readonly atMs: number } & (
   | { readonly kind: "watches broken"; readonly silently: boolean }
   /** An action that prints without end. */
   | { readonly kind: "output flood"; readonly worker: string }
-  /** As the kernel does at a memory limit. */
+  /** A process that is killed, as by the kernel at a memory limit. */
   | { readonly kind: "action killed"; readonly worker: string }
   /** Another worker on the same directory. */
   | { readonly kind: "second worker"; readonly worker: string }
@@ -109,12 +109,12 @@ const NEEDS: Readonly<Partial<Record<FaultKind, keyof FaultTargets>>> = {
   "inventory broken": "workers",
 };
 
-/** Between two faults, on the average. */
+/** Average time between two faults. */
 const APART_MS = 900;
-/** Of the clock, in one go; a worker's journal remembers what ended for a shorter time. */
+/** How far the clock jumps. The longest jump exceeds the time for which a journal remembers ended actions. */
 const JUMPS_MS = [2_000, 60_000, 30 * 60_000, 5 * 60 * 60_000];
 
-/** The same faults for the same dice: all begin within `durationMs`, and none lasts longer than twenty seconds. */
+/** Plans faults, equal ones for equal dice: all begin within `durationMs`, and none lasts longer than twenty seconds. */
 export function planFaults(
   roll: () => number,
   durationMs: number,

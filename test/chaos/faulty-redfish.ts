@@ -40,7 +40,7 @@ export async function startFaultyRedfish(
       fingerprint: bmc.fingerprint,
       changeCertificate() {
         bmc.useCertificate(createCertificate(NAMES));
-        // As BMCs do. Otherwise a client that must not trust the new certificate cannot log out.
+        // Restart like real BMCs. Otherwise a client that must not trust the new certificate cannot log out.
         restarting = restarting.then(() => restart(0));
         return bmc.fingerprint;
       },

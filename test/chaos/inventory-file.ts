@@ -7,7 +7,7 @@ export interface ChaosMachine {
   readonly port: number;
   /** How it logs in to a Redfish BMC. */
   readonly auth: "basic" | "session";
-  /** Of its certificate; absent without TLS. */
+  /** Fingerprint of the BMC's certificate; absent without TLS. */
   readonly fingerprint?: string | undefined;
 }
 

@@ -6,9 +6,9 @@ export interface Evidence {
   readonly machines: readonly MachineRecord[];
   /** By machine: when its worker's process ended, whatever ended it. */
   readonly interruptions: ReadonlyMap<string, readonly number[]>;
-  /** Those that replicas share: one may not know yet what another one has ended. */
+  /** Machines that replicas share: one replica may not know yet which actions another one has ended. */
   readonly sharedMachines: ReadonlySet<string>;
-  /** Actions, as `workflow/1-name`, that ended long before the server took it: other ones began meanwhile. */
+  /** Actions, as `workflow/1-name`, that ended long before the server received the report: others began meanwhile. */
   readonly pendingReports: ReadonlySet<string>;
   /** When the clock jumped so far that a worker which starts then has forgotten what it had acknowledged. */
   readonly longJumps: readonly number[];

@@ -9,7 +9,7 @@ import { runChaos } from "./run-chaos.ts";
  * every promise was kept, 1 with what is wrong when not, 2 for flags it does not understand.
  */
 
-/** Beside the time that was asked for, with every round taking all the time it may to come to rest. */
+/** Time beyond the requested one, if every round takes as long as it may to settle. */
 const OVERHEAD_MS = 10 * 60_000;
 const OVERHEAD_FACTOR = 6;
 /** What ends nothing by then is not waited for. */

@@ -1,7 +1,7 @@
-/** What a run tells a worker's probe. */
+/** A run's instructions for a worker's probe. */
 export type ProbeOrder =
   | { readonly probe: "clock"; readonly offsetMs: number }
   | { readonly probe: "memory" };
 
-/** Where the clock stands when the worker starts, in milliseconds beside the true time. */
+/** Offset of the clock from the true time when the worker starts, in milliseconds. */
 export const CLOCK_OFFSET_VARIABLE = "CHAOS_CLOCK_OFFSET_MS";

@@ -73,7 +73,7 @@ function* recovery({
   if (sessionsLost > 0) yield ["sessions lost", String(sessionsLost), "by actions that were killed"];
 }
 
-/** As the worker writes it: `power-off node-1 failed (timeout, exit 16): not off after 25 s`. */
+/** The class in a worker's message, such as `power-off node-1 failed (timeout, exit 16): not off after 25 s`. */
 function classOf({ state, message }: ActionRecord["ends"][number]): string {
   return /failed \(([a-z]+)/.exec(message)?.[1] ?? state.toLowerCase();
 }

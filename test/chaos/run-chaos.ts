@@ -37,7 +37,7 @@ export interface ChaosResult {
 
 const WARM_UP_SHARE = 0.15;
 const WARM_UP_MOST_MS = 20_000;
-/** After so long everything is let come to rest, and is looked at. */
+/** How long a round lasts before everything settles and is checked. */
 const ROUND_MS = 60_000;
 /** For the longest action, what comes after it in its workflow, and the reports of them. */
 const SETTLE_MS = 240_000;
@@ -124,7 +124,7 @@ class ChaosRun {
     this.#targets = { agentIds: new Map(agentIds), registry: REGISTRY, tag: TAG };
   }
 
-  /** False once something hangs, after which going on tells nothing new. */
+  /** False once something hangs, because further rounds would show nothing new. */
   get isWhole(): boolean {
     return this.#findings.length === 0;
   }

@@ -4,22 +4,22 @@ const Line = z.looseObject({ level: z.union([z.string(), z.number()]), msg: z.st
 
 /** Facts that only the workers' logs have. */
 export interface WorkerLog {
-  /** Actions that a worker found at its start, still to be gone on with. */
+  /** Unfinished actions that workers found when they started. */
   readonly unfinished: number;
-  /** Of these, not launched, so that the server serves them again. */
+  /** How many of the unfinished actions were not launched, so that the server serves them again. */
   readonly notLaunched: number;
-  /** Of these, lost and served again, as `workflow/action`. */
+  /** Unfinished actions that were lost and served again, as `workflow/action`. */
   readonly lostAndRunAgain: readonly string[];
-  /** Of these, lost and failed. */
+  /** Unfinished actions that were lost and failed. */
   readonly lostAndFailed: readonly string[];
-  /** Actions that had ended when the server could not be told, as `workflow/action`. */
+  /** Ended actions whose report the server could not receive, as `workflow/action`. */
   readonly pendingReports: readonly string[];
-  /** Of these, ended already and reported. */
+  /** How many of the unfinished actions had already ended and were reported. */
   readonly reported: number;
-  /** Launches, and how many actions they were of. */
+  /** Number of launches, and of launched actions. */
   readonly launches: number;
   readonly launched: number;
-  /** Lines that tell of something wrong, by message. */
+  /** Number of error lines, by message. */
   readonly errors: ReadonlyMap<string, number>;
   /** Lines that are no log, such as a crash. */
   readonly foreign: readonly string[];

@@ -14,10 +14,10 @@ const Memory = z.object({ probe: z.literal("memory"), heldBytes: z.number() });
 
 export interface WorkerOptions {
   readonly name: string;
-  /** Of `pbnj-worker`. */
+  /** Arguments of `pbnj-worker`. */
   readonly argv: readonly string[];
   readonly logFile: string;
-  /** What runs it, such as `nsenter` and its arguments; nothing is the worker itself. It must become the worker. */
+  /** A program with its arguments that replaces itself by the worker, such as `nsenter`. Absent: the worker runs directly. */
   readonly prefix?: readonly string[];
 }
 

@@ -27,7 +27,7 @@ const GLOBAL_TIMEOUT_SECONDS = 24 * 60 * 60;
 const SHARED_SHARE = 0.15;
 const REACH_STATE: Readonly<Record<string, string>> = { STATE_TIMEOUT: "25s" };
 
-/** The same workflows, on the same machines, for the same dice. */
+/** Plans a workflow, equal ones on equal machines for equal dice. */
 export function planWorkflow(roll: () => number, index: number, targets: WorkloadTargets): PlannedWorkflow {
   const machines = [...targets.agentIds];
   const [machine, agentIds] = machines[Math.floor(roll() * machines.length)] ?? [];

@@ -3,7 +3,7 @@ import { bundledProgram } from "../support/bundled-program.ts";
 
 const { file, compileCache } = await bundledProgram();
 
-/** `pbnj-worker` as a release has it. */
+/** The released form of `pbnj-worker`. */
 export const PROGRAM = file;
 
 /** Runs `pbnj-worker` with nothing of this environment that it would read. */

@@ -27,7 +27,7 @@ const WORDS = ["and", "or", "unless", "offset", "bool"];
 const TOKEN =
   /"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[a-zA-Z_:][a-zA-Z0-9_:]*|\d+(?:\.\d+)?|=~|!~|!=|>=|<=|==|[-+*/(){},=<>]|\s+/gy;
 
-/** As much of PromQL as the dashboard and the alerts use. Throws for anything else. */
+/** Parses the part of PromQL that the dashboard and the alerts use. Throws for anything else. */
 export function readPromql(text: string): Expression {
   const tokens = tokensOf(text);
   const selectors: Selector[] = [];

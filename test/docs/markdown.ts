@@ -35,7 +35,7 @@ export function codeBlocks(path: string, page: string): readonly CodeBlock[] {
   return blocks;
 }
 
-/** What stands between backticks in the running text. */
+/** Code between backticks in the running text. */
 export function inlineCode(page: string): readonly string[] {
   const prose = page.replaceAll(/^```.*?^```$/gms, "");
   return [...prose.matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code);

@@ -39,7 +39,7 @@ export function yamlProblems(text: string, files: ReadonlyMap<string, string>): 
   if (has("grpcServer")) return settingsProblems(text, files);
   if (has("machines")) return inventoryProblems(text);
   if ("credentials" in content && Array.isArray(content.credentials)) {
-    // Of `pbnj-worker discover`.
+    // Output of `pbnj-worker discover`.
     return content.credentials.flatMap((credentials) => inventoryProblems(asMachine({ credentials })));
   }
   if (has("credentials", "rpc", "desired")) return inventoryProblems(asMachine(content));
@@ -47,7 +47,7 @@ export function yamlProblems(text: string, files: ReadonlyMap<string, string>): 
   return [`of no known kind: ${Object.keys(content).join(", ")}`];
 }
 
-/** Of Rufio, v1alpha2. */
+/** Problems of one of Rufio's Jobs, v1alpha2. */
 function jobProblems(content: object): readonly string[] {
   const metadata = { name: "job", namespace: "default", uid: "1", resourceVersion: "1" };
   const job = v1alpha2.jobOf({ ...content, metadata });
@@ -59,7 +59,7 @@ function jobProblems(content: object): readonly string[] {
   return [...(job.problem === undefined ? [] : [job.problem]), ...problems];
 }
 
-/** Of Tinkerbell, the fields that manuals use. */
+/** The fields of Tinkerbell's object that manuals use. */
 const WorkflowRuleSet = z.strictObject({
   apiVersion: z.literal("tinkerbell.org/v1alpha1"),
   kind: z.literal("WorkflowRuleSet"),
@@ -74,7 +74,7 @@ const WorkflowRuleSet = z.strictObject({
   }),
 });
 
-/** Of Prometheus, the fields that manuals use. */
+/** The fields of Prometheus' configuration that manuals use. */
 const ScrapeConfigs = z.strictObject({
   scrape_configs: z.array(
     z.strictObject({
@@ -94,7 +94,7 @@ function quotedPlaceholders(text: string): string {
   return text.replaceAll(/\{\{ *\.(\w+) *\}\}/g, "$1");
 }
 
-/** Of the Helm chart, whose schema refuses keys that it does not know. */
+/** Problems of values of the Helm chart, whose schema rejects unknown keys. */
 function chartProblems(values: object): readonly string[] {
   const schema = z.fromJSONSchema(JSON.parse(readFileSync(VALUES_SCHEMA, "utf8")));
   return issuesOf(schema, values);

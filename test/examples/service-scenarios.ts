@@ -94,7 +94,7 @@ const ironic: Scenario = {
   async start(folder) {
     const machine = new SimulatedMachine(QUICK);
     const password = newPassword();
-    // As in the example, the ID of the application credential.
+    // The ID of the example's application credential.
     const username = "0f5d4f6f1c7b4e36a8e7d2c1b0a99887";
     const server = await startIronic({
       machines: { "metal-1": machine },

@@ -119,7 +119,7 @@ const LONGEST = 128 * 1_024;
 /** Less is lost in the noise of a busy machine, and does no harm. */
 const MATERIAL_MS = 50;
 const LONG_MS = 400;
-/** n log n comes to 1.1 for these lengths; four times the length in sixteen times the time is 2. */
+/** The exponent of n log n is 1.1 for these lengths; four times the length in sixteen times the time is 2. */
 const MOST_EXPONENT = 1.5;
 const CONFIRMATIONS = 4;
 

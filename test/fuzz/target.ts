@@ -5,7 +5,7 @@ export interface Target {
   readonly seeds: readonly string[];
   /** Words of the grammar: inserted by runs, and repeated by the growth check. Every character is one as well. */
   readonly tokens?: readonly string[];
-  /** What stands around repeated text in the growth check, such as the beginning of a header. Nothing is one as well. */
+  /** Texts around the repeated text in the growth check, such as the beginning of a header. Empty text is always one of them. */
   readonly around?: readonly (readonly [before: string, after: string])[];
   /** The longest input that reaches the parser, in characters; 128 KiB when absent. */
   readonly longest?: number;
@@ -19,7 +19,7 @@ export interface Target {
   readonly covers: readonly string[];
 }
 
-/** An input of Latin-1 text as the bytes it stands for. */
+/** The bytes of an input in Latin-1. */
 export function bytesOf(input: string): Buffer {
   return Buffer.from(input, "latin1");
 }

@@ -43,7 +43,7 @@ async function typeInto(shell: "zsh" | "bash", { home, env }: Home, lines: reado
 
 const becoming = (completed: readonly Completed[]) => completed.map(({ becomes }) => becomes);
 
-/** Of both shells: what is typed, and what it becomes. */
+/** Typed lines and their completions, for both shells. */
 const LINES: readonly (readonly [string, string])[] = [
   ["pbnj-worker comp", "pbnj-worker completion "],
   ["pbnj-worker action power-of", "pbnj-worker action power-off "],

@@ -16,7 +16,7 @@ export async function freePort(): Promise<number> {
   return found;
 }
 
-/** The same for UDP. */
+/** A UDP port of 127.0.0.1 for a program that cannot choose one itself. */
 export async function freeUdpPort(): Promise<number> {
   let found = 0;
   await listenOn(0, async (port) => {

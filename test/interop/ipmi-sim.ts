@@ -12,24 +12,32 @@ import { findProgram } from "./programs.ts";
 
 interface Sim {
   readonly port: number;
-  /** The emulated serial port, as a machine has it. */
+  /** The machine's end of the emulated serial port. */
   readonly serial: Socket;
   /** What the chassis script was told, one line a call. */
   calls(): Promise<string>;
 }
 
+interface SimOptions {
+  readonly chassis?: string;
+  readonly password?: string;
+  /** What FRU 0 holds; there is none when absent. */
+  readonly fru?: Buffer;
+}
+
 /** OpenIPMI's simulator with one chassis, whose script keeps its state in files unless another is given. */
-export async function startIpmiSim({ chassis = CHASSIS, password = "password" } = {}): Promise<Sim> {
-  const sim = await runIpmiSim({ chassis, password });
+export async function startIpmiSim(options: SimOptions = {}): Promise<Sim> {
+  const sim = await runIpmiSim(options);
   onTestFinished(sim.close);
   return sim;
 }
 
-/** The same outside of tests: the caller closes it. */
+/** Starts the simulator outside a test: the caller closes it. */
 export async function runIpmiSim({
   chassis = CHASSIS,
   password = "password",
-} = {}): Promise<Sim & { readonly close: () => Promise<void> }> {
+  fru,
+}: SimOptions = {}): Promise<Sim & { readonly close: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "pbnj-ipmi-sim-"));
   const port = await freeUdpPort();
   await mkdir(join(folder, "state"));
@@ -40,7 +48,8 @@ export async function runIpmiSim({
     join(folder, "lan.conf"),
     lanConfiguration(port, (serialPort.address() as AddressInfo).port, password),
   );
-  await writeFile(join(folder, "sim.emu"), EMULATOR);
+  const fruData = fru ? `mc_add_fru_data 0x20 0 ${fru.length} data ${hexBytes(fru)}\n` : "";
+  await writeFile(join(folder, "sim.emu"), EMULATOR.replace("mc_enable", `${fruData}mc_enable`));
   await writeFile(join(folder, "chassis.sh"), chassis);
   await chmod(join(folder, "chassis.sh"), 0o755);
   await writeFile(join(folder, "calls"), "");
@@ -89,11 +98,13 @@ set_working_mc 0x20
 }
 
 /** A temperature sensor with the number 2. */
-const SENSOR = [
-  ...fullRecord({ name: "CPU1 Temp", kind: "temperature", value: 0, upperWarning: 85, upperCritical: 95 }, 2),
-]
-  .map((byte) => `0x${byte.toString(16)}`)
-  .join(" ");
+const SENSOR = hexBytes(
+  fullRecord({ name: "CPU1 Temp", kind: "temperature", value: 0, upperWarning: 85, upperCritical: 95 }, 2),
+);
+
+function hexBytes(bytes: Buffer): string {
+  return [...bytes].map((byte) => `0x${byte.toString(16)}`).join(" ");
+}
 
 const EMULATOR = `mc_setbmc 0x20
 mc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02 persist_sdr

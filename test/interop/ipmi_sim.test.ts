@@ -5,6 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { readOfferedSuites } from "../../shared/bmc/providers/ipmi/offered-suites.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { Secret } from "../../shared/secret.ts";
+import { writeFru } from "../../simulators/ipmi/fru.ts";
 import { limit, openSession } from "../shared/bmc/providers/ipmi/bench.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 import { testFolder } from "../support/test-folder.ts";
@@ -80,6 +81,27 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
 
     expect(empty).not.toHaveProperty("address");
     expect(await network.list(limit())).toEqual([{ ...lease, mode: "static" }]);
+    // Other consoles are not locked out.
+    expect(await ipmitool(sim.port, "lan print 1")).toMatch(/Set in Progress +: Set Complete/);
+  });
+
+  it("reads its FRU as ipmitool does", async () => {
+    const fru = {
+      vendor: "Example Corp",
+      model: "Server 9",
+      serial: "SYS-9",
+      boardSerial: "BRD-9",
+      chassisSerial: "CHS-9",
+    };
+    const sim = await startIpmiSim({ fru: writeFru(fru) });
+    await using session = await openSession(sim, { overrides: USER });
+
+    const { system, mainboard, chassis } = (await session.inventory?.read(limit())) ?? {};
+
+    expect([system?.vendor, system?.model, system?.serial]).toEqual(["Example Corp", "Server 9", "SYS-9"]);
+    expect([mainboard?.serial, chassis?.serial]).toEqual(["BRD-9", "CHS-9"]);
+    const printed = await ipmitool(sim.port, "fru print 0");
+    for (const text of Object.values(fru)) expect(printed).toContain(text);
   });
 
   it("says who it is, and lists and clears its event log", async () => {
@@ -278,8 +300,13 @@ async function addEvents(port: number, events: readonly string[]): Promise<void>
   const { folder } = await testFolder();
   const file = join(folder, "events");
   await writeFile(file, `${events.join("\n")}\n`);
+  await ipmitool(port, `sel add ${file}`);
+}
+
+async function ipmitool(port: number, command: string): Promise<string> {
   const where = ["-I", "lanplus", "-C", "3", "-H", "127.0.0.1", "-p", String(port), "-U", "admin", "-E"];
-  await execa(findProgram("ipmitool") ?? "ipmitool", [...where, "sel", "add", file], {
+  const { stdout } = await execa(findProgram("ipmitool") ?? "ipmitool", [...where, ...command.split(" ")], {
     env: { IPMITOOL_PASSWORD: "password" },
   });
+  return stdout;
 }

@@ -27,6 +27,17 @@ async function ipmitool(bmc: IpmiBmc, suite: number, command: string) {
 }
 
 describeWithProgram("ipmitool", "ipmitool's other commands with the simulated BMC", () => {
+  it("logs in to a BMC that cuts the role byte of RAKP3, with its flag for it, as our client does", async () => {
+    await using bmc = await startBmc({ rakp3Role: "level" });
+
+    const plain = await ipmitool(bmc, 3, "chassis power status");
+    const flagged = await ipmitool(bmc, 3, "-o intelplus chassis power status");
+
+    expect([plain.exitCode === 0, flagged.stdout]).toEqual([false, "Chassis Power is off"]);
+    await using session = await openSession(bmc, { overrides: { ipmi: { cipherSuite: 3 } } });
+    expect(await session.power.read(limit())).toBe("off");
+  });
+
   describe.each(SUITES)("and cipher suite %i", (suite) => {
     it("lists and clears the event log", async () => {
       await using bmc = await startBmc({ log: { records: [RECORD], erasureMs: 100 } });
@@ -124,8 +135,8 @@ describeWithProgram("ipmitool", "ipmitool's other commands with the simulated BM
       expect(bmc.log).toContain("Cold Reset");
     });
 
-    it("reads the FRU", async () => {
-      await using bmc = await startBmc({ fru: { vendor: "Example Corp", serial: "SYS-9" } });
+    it.each([255, 16, 8])("reads the FRU, %i bytes at a time", async (fruPartBytes) => {
+      await using bmc = await startBmc({ fru: { vendor: "Example Corp", serial: "SYS-9" }, fruPartBytes });
 
       const { stdout } = await ipmitool(bmc, suite, "fru print 0");
 
@@ -200,6 +211,18 @@ describeWithProgram("ipmi-chassis", "freeipmi talks to the simulated BMC", () =>
       expect(stdout).toMatch(/Firmware Revision +: 3\.45/);
       expect(stdout).toMatch(/IPMI Version +: 2\.0/);
       expect(stdout).toMatch(/Manufacturer ID +: Intel/);
+    });
+
+    it("lists an event log that needs a reservation, as our client does (ipmi-sel)", async () => {
+      await using bmc = await startBmc({ log: { records: [RECORD] } });
+      bmc.faults.refuses = (name, data) =>
+        name === "Get SEL Entry" && data.readUInt16LE(0) === 0 ? 0xc5 : undefined;
+      await using session = await openSession(bmc, { overrides: { ipmi: { cipherSuite: suite } } });
+
+      const { stdout } = await freeipmi("ipmi-sel", bmc, suite, "--ignore-sdr-cache");
+
+      expect(stdout).toMatch(/Jan-15-2026.*Uncorrectable memory error/);
+      expect(await session.sel?.list(limit())).toHaveLength(1);
     });
 
     it("lists and clears the event log (ipmi-sel)", async () => {

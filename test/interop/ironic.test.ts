@@ -120,7 +120,7 @@ function tests(installed: PythonPackages): void {
     await server.provision(name, "inspect", "manageable");
   }
 
-  /** The same BMC, out of its recording. */
+  /** Records a BMC and serves the recording. */
   async function startRecorded({ port, username, password }: RedfishBmc): Promise<RedfishBmc> {
     const login = { host: "127.0.0.1", username, password, providers: ["redfish"] };
     const connection = Connection.parse({ ...login, redfish: { port, scheme: "http" } });

@@ -7,7 +7,7 @@ import { installPythonPackages, type PythonPackages } from "./python-packages.ts
 import type { BootSources } from "./qemu-machine.ts";
 import { configureEmulator, emulatorPort } from "./sushy-emulator.ts";
 
-/** Of the user `admin`. */
+/** The password of the user `admin`. */
 const PASSWORD = "password";
 
 export async function requirements() {

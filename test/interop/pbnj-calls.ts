@@ -6,7 +6,7 @@ export interface PbnjCall {
   readonly method: string;
   /** Beside `authn`. */
   readonly request: JsonObject;
-  /** Of the task; absent for methods that answer at once. */
+  /** The expected status of the task; absent for methods that answer at once. */
   readonly task?: { readonly description: string; readonly result: string };
   /** The gRPC code that the call answers with, as grpcurl writes it. */
   readonly code?: string;

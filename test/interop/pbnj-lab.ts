@@ -7,7 +7,7 @@ const RESTART_MS = 2_500;
 export interface PbnjLabOptions {
   /** A free one when absent. */
   readonly apiPort?: number;
-  /** Of the BMC. */
+  /** The login of the BMC. */
   readonly username?: string;
   readonly password?: string;
   /** Where the BMC has the ports that PBnJ expects; when absent, it has free ones on loopback. */

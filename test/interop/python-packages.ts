@@ -54,7 +54,7 @@ export async function describeWithPython(
   packages: () => Promise<PythonPackages>,
   title: string,
   tests: (installed: PythonPackages) => void,
-  /** What of the packages the tests prove, with the package that has it. */
+  /** Features of the packages that the tests prove, with their package. */
   proven: Readonly<Partial<Record<PeerName, string>>> = {},
 ): Promise<void> {
   let installed: PythonPackages;

@@ -7,7 +7,7 @@ import { withoutTimes } from "../simulators/recorded/comparable.ts";
 import { recordAction } from "../support/recorded-action.ts";
 import { type Server, tryEveryAction } from "./compatibility/every-action.ts";
 
-/** Of the user `admin`: not a word of a command's name, as a recording has none of it. */
+/** The password of the user `admin`, which is part of no command's name: a recording must not contain it. */
 export const PEER_PASSWORD = "calvin-83d1c2";
 const CONSOLE_MS = 500;
 

@@ -37,7 +37,7 @@ export function mayBeMeant(row: string, only: string | undefined): boolean {
   return isMeant(row, only) || (only !== undefined && isMeant(only, row));
 }
 
-/** The same order for the same seed. */
+/** Shuffles a list, alike for equal seeds. */
 export function shuffled<T>(all: readonly T[], seed: number): readonly T[] {
   const roll = dice(seed);
   return all

@@ -35,24 +35,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason: "it moves while the list is read, which then has it twice or not at all",
   },
   {
-    actions: ["power-off", "power-off:short", "power-off:soft"],
-    faults: /^task-fails-after$/,
-    kinds: ["other"],
-    reason: "the BMC says that the shutdown has failed, so that it is forced",
-  },
-  {
-    ways: ["ipmi"],
-    faults: /^code-d4-after$/,
-    kinds: ["repeated"],
-    reason: "the BMC says that the session's level does not allow what it has done, and another level does",
-  },
-  {
-    actions: ["update-firmware", "update-firmware:any-version"],
-    faults: /^(object|error-object)$/,
-    kinds: ["wrong-report"],
-    reason: "an entry of which nothing was read has its ID for a name",
-  },
-  {
     ways: ["moved"],
     kinds: ["other"],
     failed: true,
@@ -60,7 +42,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     actions: ["power-reset", "send-nmi"],
-    faults: /^(empty|object|error-object|unsaid)-?(before)?$/,
+    faults: /^((empty|object)-before|unsaid)$/,
     kinds: ["false-success", "wrong-changed"],
     reason: "it is confirmed and not done, and nothing that can be read tells",
   },
@@ -98,12 +80,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     faults: /^code-c0-after$/,
     kinds: ["repeated"],
     reason: "node busy means that the command was not processed (IPMI 2.0 table 5-2)",
-  },
-  {
-    ways: ["ipmi"],
-    faults: /^code-cc-after$/,
-    kinds: ["lost-password"],
-    reason: "the BMC refuses the password itself, and has it",
   },
   {
     actions: ["bmc-reset"],

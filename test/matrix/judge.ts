@@ -34,7 +34,7 @@ export interface Judged {
   readonly stuck: string | undefined;
 }
 
-/** The same action without a fault. */
+/** A run of the action without a fault. */
 export interface Reference extends Judged {
   readonly result: ActionResult;
 }

@@ -108,7 +108,7 @@ const SERVICES: Readonly<Record<"amt" | "rpc" | "ironic" | "homeassistant", Http
   },
 };
 
-/** As long as real machines take. */
+/** Times that real machines take. */
 const REAL_TIMES = { powerOnMs: 3_000, powerOffMs: 2_000, softOffMs: 8_000, cycleOffMs: 5_000 };
 const TASK_MS = 3_000;
 /** The BMC's before another one is installed; always the same, so that runs can be compared. */

@@ -30,8 +30,10 @@ async function main(): Promise<number> {
     process.stderr.write(`the actions are: ${actions.join(", ")}\nthe ways are: ${WAYS.join(", ")}\n`);
     return only === "list" ? 0 : 2;
   }
-  const rows: Row[] = [];
-  await threads.each(meant, async (thread, action) => void rows.push(...(await thread.rowsOf(action))));
+  const rowsOf = new Map<string, readonly Row[]>();
+  await threads.each(meant, async (thread, action) => void rowsOf.set(action, await thread.rowsOf(action)));
+  // Whichever thread was first, a seed means the same sample.
+  const rows = meant.flatMap((action) => rowsOf.get(action) ?? []);
   const cells = rows.flatMap(cellsOf).filter((cell) => isMeant(nameOf(cell), only));
   const report = new MatrixReport(
     rows.filter(({ action, way }) => mayBeMeant(`${action}/${way}`, only)),

@@ -15,7 +15,9 @@ export const MOVES: Readonly<Record<string, Move>> = {
   "moved-drives": { collection: "Drives", places: ["0", "2"] },
   "moved-volumes": { collection: "Volumes", places: ["1", "2"] },
   "moved-accounts": { collection: "Accounts", places: ["2", "3"] },
+  "moved-media": { collection: "VirtualMedia", places: ["CD1", "Floppy1"] },
   "moved-keys": { collection: "Signatures", places: ["1", "2"] },
+  "moved-firmware": { collection: "FirmwareInventory", places: ["BMC", "BIOS"] },
 };
 
 /** Moves whose members are asked for one by one before the n-th request. */
@@ -28,7 +30,7 @@ export function movesAt(requests: readonly string[], at: number): readonly strin
 const placeIn = ({ collection, places }: Move) =>
   new RegExp(`/${collection}/(${places.join("|")})(?=[/?]|$)`);
 
-/** The same address after the members have changed places. */
+/** The path of a resource after two members have changed places. */
 export function movedPath(move: Move, path: string): string {
   return path.replace(placeIn(move), (whole, id: string) => {
     const other = move.places[0] === id ? move.places[1] : move.places[0];

@@ -2,7 +2,7 @@ import type { ActionResult } from "../../shared/contract/result.ts";
 import { type CellFault, type Deed, openMatrixLab } from "./lab.ts";
 import type { MachineState } from "./machine-state.ts";
 import type { MatrixSubject } from "./variants.ts";
-import { passTimeUntil, rewindWallClock, StuckError, virtualMs } from "./virtual-time.ts";
+import { beginRun, type Pace, passTimeUntil, StuckError, virtualMs } from "./virtual-time.ts";
 import type { Way } from "./ways.ts";
 
 /** `TIMEOUT` of each action: enough for all that its machine does, and for every way to fail. */
@@ -16,7 +16,7 @@ export interface Outcome {
   readonly after: MachineState;
   readonly deeds: readonly Deed[];
   readonly durationMs: number;
-  /** Those that each answer of the faulty provider can have, in order. */
+  /** Faults that each answer of the faulty provider can have, in order. */
   readonly faults: readonly (readonly string[])[];
   readonly hit: string | undefined;
   readonly leaks: readonly string[];
@@ -25,14 +25,19 @@ export interface Outcome {
   readonly stuck: string | undefined;
 }
 
+interface RunOptions {
+  readonly level?: "debug" | "error";
+  readonly pace?: Pace;
+}
+
 /** Runs an action once on the thread's virtual clock. Without a fault it shows what the action does. */
 export async function runCell(
   subject: MatrixSubject,
   way: Way,
   fault?: CellFault,
-  level: "debug" | "error" = "error",
+  { level = "error", pace = "fast" }: RunOptions = {},
 ): Promise<Outcome> {
-  rewindWallClock();
+  beginRun(pace);
   const lab = await passTimeUntil(openMatrixLab(subject, way, fault));
   try {
     const before = structuredClone(await lab.state());

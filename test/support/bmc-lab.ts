@@ -1,4 +1,4 @@
-import { BmcClient } from "../../shared/bmc/client.ts";
+import { BmcClient, type BmcClientOptions } from "../../shared/bmc/client.ts";
 import { Connection } from "../../shared/contract/connection.ts";
 import { type LogFields, silentLogger } from "../../shared/logger.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
@@ -24,6 +24,7 @@ export async function redfishLab(
   machineOptions: SimulatedMachineOptions = {},
   bmcOptions: RedfishBmcOptions = {},
   more: Readonly<Record<string, unknown>> = {},
+  clientOptions: Pick<BmcClientOptions, "busyMs"> = {},
 ) {
   const logged: (readonly [LogFields, string])[] = [];
   const info = (fields: LogFields, message: string) => void logged.push([fields, message]);
@@ -32,12 +33,13 @@ export async function redfishLab(
   const client = new BmcClient(Connection.parse(redfishConnection(bmc.port, more)), {
     clock: scaledClock(50),
     log: { ...silentLogger, info },
+    ...clientOptions,
   });
   return {
     machine,
     bmc,
     client,
-    /** Of level info. */
+    /** Log messages of level info. */
     logged,
     async [Symbol.asyncDispose]() {
       await client.close();

@@ -29,7 +29,7 @@ export class CommandInProcess implements StartedProgram {
   stdout = "";
   readonly #log = new ProgramLog();
   readonly #signals = new EventEmitter();
-  /** Of this command alone, unless it was given one. */
+  /** The state directory of this command alone, unless the environment names one. */
   readonly #stateHome = mkdtempSync(join(tmpdir(), "pbnj-state-"));
   #disposed = false;
 

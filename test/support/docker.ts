@@ -7,7 +7,7 @@ import { buildLocalBase } from "../../scripts/images/local-base.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { openFolder } from "./folder.ts";
 
-/** Of the engine that DOCKER_HOST names, as for the docker client. */
+/** The socket of the engine that DOCKER_HOST names, as for the docker client. */
 export const dockerSocketPath = (process.env["DOCKER_HOST"] ?? "unix:///var/run/docker.sock").replace(
   "unix://",
   "",
@@ -18,7 +18,7 @@ export const dockerSocketPath = (process.env["DOCKER_HOST"] ?? "unix:///var/run/
  */
 export const isRootless = process.env["ROOTLESS_ENGINE"] === "1";
 export const dockerNetwork = isRootless ? "none" : "bridge";
-/** The same base as `npm run images` makes where no registry is reached; left in place between runs. */
+/** The base image that `npm run images` builds without a registry; kept between runs. */
 export const testBaseImage = "localhost/pbnj-worker/base:local";
 export const scriptedImage = "localhost/pbnj-worker/scripted:test";
 

@@ -17,7 +17,7 @@ const USER = {
   enabled: true,
 } as const;
 const PASSWORD = new Secret("canary-new");
-const FIRMWARE = { image: { uri: "http://192.0.2.1/x.bin" }, targets: ["BMC"] };
+const FIRMWARE = { image: { uri: "http://192.0.2.1/x.bin" }, targets: [{ id: "BMC", name: "BMC firmware" }] };
 const INTERFACE = { id: "1", mode: "static", address: "192.0.2.11", prefix: 24, vlan: "off" } as const;
 const NETWORK = { before: INTERFACE, target: { ...INTERFACE, address: "192.0.2.12", vlan: 42 } };
 const LEAF = {
@@ -61,6 +61,7 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     reset: (manager, signal) => manager.reset("cold", signal),
     info: (manager, signal) => manager.info(signal),
     clockMs: (manager, signal) => manager.clockMs(signal),
+    lastStart: async (manager, signal) => manager.lastStart?.(signal),
   },
   ntp: {
     read: (ntp, signal) => ntp.read(signal),

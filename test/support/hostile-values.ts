@@ -5,7 +5,8 @@ import type { z } from "zod/mini";
 export interface HostileValue {
   /** The place and its shape, such as `providerOptions.rpc.hmac: many entries`. */
   readonly title: string;
-  readonly value: unknown;
+  /** Made when it is needed: all of them do not fit into memory. */
+  readonly make: () => unknown;
 }
 
 const DEEP = 3_000;
@@ -48,34 +49,41 @@ function definitionOf(schema: z.core.$ZodType): Definition {
 function hostile(schema: z.core.$ZodType, making: Making, name: string): readonly HostileValue[] {
   const { characters, samples } = making;
   const { type, shape = {}, element, valueType, options } = definitionOf(schema);
-  const own = (title: string, value: unknown) => ({ title: `${name || "value"}: ${title}`, value });
+  const own = (title: string, make: () => unknown) => ({ title: `${name || "value"}: ${title}`, make });
   const within = (inner: z.core.$ZodType, field: string, around: (value: unknown) => unknown) =>
-    hostile(inner, making, name === "" ? field : `${name}.${field}`).map(({ title, value }) => ({
+    hostile(inner, making, name === "" ? field : `${name}.${field}`).map(({ title, make }) => ({
       title,
-      value: around(value),
+      make: () => around(make()),
     }));
   switch (type) {
     case "string":
-      return [own("long text", "a".repeat(characters)), own("dots", `${"a.".repeat(characters / 2)}a`)];
+      return [
+        own("long text", () => "a".repeat(characters)),
+        own("dots", () => `${"a.".repeat(characters / 2)}a`),
+      ];
     case "array": {
       if (!element) return [];
       const sample = sampleOf(element, samples, name);
       const count = Math.floor(characters / (JSON.stringify(sample ?? 0).length + 1));
-      return [own("many entries", Array(count).fill(sample)), ...within(element, "0", (value) => [value])];
+      return [
+        own("many entries", () => Array(count).fill(sample)),
+        own("many wrong entries", () => Array(characters / 2).fill(1)),
+        ...within(element, "0", (value) => [value]),
+      ];
     }
     case "record": {
       if (!valueType) return [];
       const sample = sampleOf(valueType, samples, name);
       return [
-        own("many entries", manyFields(sample, characters)),
-        own("a long name", { ["a".repeat(characters)]: sample }),
+        own("many entries", () => manyFields(sample, characters)),
+        own("a long name", () => ({ ["a".repeat(characters)]: sample })),
         ...within(valueType, "key", (value) => ({ key: value })),
       ];
     }
     case "object": {
       const all = sampleOf(schema, samples, name) as Readonly<Record<string, unknown>>;
       return [
-        own("unknown fields", { ...all, ...manyFields(1, characters) }),
+        own("unknown fields", () => ({ ...all, ...manyFields(1, characters) })),
         ...Object.entries(shape).flatMap(([field, inner]) =>
           within(inner, field, (value) => ({ ...all, [field]: value })),
         ),
@@ -85,9 +93,9 @@ function hostile(schema: z.core.$ZodType, making: Making, name: string): readonl
       return (options ?? []).flatMap((option) => hostile(option, making, name));
     case "unknown":
       return [
-        own("many entries", manyFields(1, characters)),
-        own("a long list", Array(characters / 2).fill(1)),
-        own("deep", deep()),
+        own("many entries", () => manyFields(1, characters)),
+        own("a long list", () => Array(characters / 2).fill(1)),
+        own("deep", deep),
       ];
     default:
       return [];
@@ -131,36 +139,108 @@ function deep(): unknown {
   return JSON.parse(`${'{"a":'.repeat(DEEP)}1${"}".repeat(DEEP)}`);
 }
 
-/** The same of a protobuf message, for its text and repeated text fields. `sample` is a whole message. */
+/**
+ * Hostile values for each text field of a protobuf message, also within other messages, each with about this many characters in one
+ * place. `sample` is a whole message.
+ */
 export function hostileMessages(
   descriptor: DescMessage,
   characters: number,
   sample: object,
 ): readonly HostileValue[] {
-  return descriptor.fields.flatMap(({ localName, fieldKind }): HostileValue[] => {
-    if (fieldKind === "list") {
-      const distinct = Array.from({ length: characters / 31 }, (_, index) => index);
-      const shapes = {
-        "many volumes": distinct.map((index) => `/data/a/${index}:/data/${index}`),
-        "nested volumes": Array.from(
-          { length: 1_000 },
-          (_, index) => `/data:/data/${"a/".repeat(index / 2)}b`,
-        ),
-        "many variables": distinct.map((index) => `MACHINE_${index}=node-${index}`),
-        "many empty texts": Array(characters).fill(""),
-        "one long text": [`A=${"a".repeat(characters)}`],
-      };
-      return Object.entries(shapes).map(([title, value]) => ({
+  const given = sample as Readonly<Record<string, unknown>>;
+  return descriptor.fields.flatMap((field): HostileValue[] => {
+    const { localName, fieldKind, oneof } = field;
+    const chosen = oneof && (given[oneof.localName] as { case?: string; value?: unknown } | undefined);
+    const withValue = (value: unknown) =>
+      oneof
+        ? { ...sample, [oneof.localName]: { case: localName, value } }
+        : { ...sample, [localName]: value };
+    const shaped = (shapes: Readonly<Record<string, () => unknown>>) =>
+      Object.entries(shapes).map(([title, make]) => ({
         title: `${localName}: ${title}`,
-        value: { ...sample, [localName]: value },
+        make: () => withValue(make()),
       }));
+    if (fieldKind === "list") {
+      const distinct = (one: (index: number) => string) => () =>
+        Array.from({ length: characters / 31 }, (_, index) => one(index));
+      return shaped({
+        "many volumes": distinct((index) => `/data/a/${index}:/data/${index}`),
+        "nested volumes": () =>
+          Array.from({ length: 1_000 }, (_, index) => `/data:/data/${"a/".repeat(index / 2)}b`),
+        "many variables": distinct((index) => `MACHINE_${index}=node-${index}`),
+        "many empty texts": () => Array(characters).fill(""),
+        "one long text": () => [`A=${"a".repeat(characters)}`],
+      });
     }
-    if (fieldKind !== "scalar" || typeof (sample as Record<string, unknown>)[localName] !== "string")
-      return [];
-    const texts = { "long text": "a".repeat(characters), slashes: `${"a/".repeat(characters / 2)}a` };
-    return Object.entries(texts).map(([title, value]) => ({
-      title: `${localName}: ${title}`,
-      value: { ...sample, [localName]: value },
-    }));
+    const value = chosen?.case === localName ? chosen.value : given[localName];
+    if (fieldKind === "message" && typeof value === "object" && value !== null)
+      return hostileMessages(field.message, characters, value).map(({ title, make }) => ({
+        title: `${localName}.${title}`,
+        make: () => withValue(make()),
+      }));
+    if (fieldKind !== "scalar" || typeof value !== "string") return [];
+    return shaped({
+      "long text": () => "a".repeat(characters),
+      slashes: () => `${"a/".repeat(characters / 2)}a`,
+    });
   });
+}
+
+/** Texts that make a reader of lines, YAML, markup or terminals work. */
+export function hostileTexts(characters: number): readonly HostileValue[] {
+  const parts = [
+    ...[
+      "a",
+      "\n",
+      " ",
+      "\t",
+      ":",
+      "a: ",
+      "- ",
+      "-\n",
+      "[",
+      "{",
+      "*a ",
+      "&a ",
+      "{{",
+      "{{ .a }}",
+      "}}",
+      "%",
+      "%25",
+    ],
+    ...[
+      "a: 1\n",
+      "- a\n",
+      "'",
+      '"',
+      "\\",
+      "<a>",
+      "<a",
+      "&amp;",
+      "\u001b[",
+      "\u001b]",
+      "\b",
+      "a\b",
+      "\r",
+      "\0",
+      "é",
+    ],
+  ];
+  return parts.map((part) => ({
+    title: `text of ${JSON.stringify(part)}`,
+    make: () => part.repeat(characters / part.length),
+  }));
+}
+
+/** Bytes that make a reader of records work: each begins with a sample, of which the rest repeats a part. */
+export function hostileBytes(bytes: number, samples: readonly Uint8Array[]): readonly HostileValue[] {
+  const fills = [[0], [0xff], [0xc1], [0xc0], [0x01], [0x43, 1, 2, 3], [0xdf, ...Array(31).fill(0x41)]];
+  return samples.flatMap((sample, index) =>
+    [...fills, [...sample]].map((fill) => ({
+      title: `sample ${index}, then ${Buffer.from(fill).toString("hex").slice(0, 16)}`,
+      make: () =>
+        Buffer.concat([sample, Buffer.alloc(Math.max(0, bytes - sample.length), Buffer.from(fill))]),
+    })),
+  );
 }

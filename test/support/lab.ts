@@ -54,10 +54,10 @@ interface LabMachine extends SimulatedMachineOptions {
 export interface RackOptions {
   /** By name; `node-01` alone when absent. */
   readonly machines?: Readonly<Record<string, LabMachine>>;
-  /** Those that the inventory has in the beginning; all when absent. */
+  /** Machines that are in the inventory at first. Default: all. */
   readonly known?: readonly string[];
   readonly providers?: readonly Provider[];
-  /** Of every BMC. */
+  /** Options of every BMC. */
   readonly bmc?: RedfishBmcOptions;
   readonly ipmi?: Partial<IpmiBmcOptions>;
   readonly username?: string;
@@ -150,7 +150,7 @@ export async function openRack({
 
 export interface LabOptions extends RackOptions {
   readonly server?: TinkServerOptions;
-  /** Those of `pbnj-worker start` besides the usual ones. */
+  /** Further arguments of `pbnj-worker start`. */
   readonly argv?: readonly string[];
   readonly policy?: string | object;
 }
@@ -199,7 +199,7 @@ async function labOf<Server extends WorkflowServer>(
       rack.own(await standingWorker(lab.argv(...more), about)),
     submit: (agentId: string, ...steps: readonly Step[]): Workflow =>
       server.submit({ template: templateOf(agentId, ...steps) }),
-    /** A workflow of that name: the server replaces one that has it. */
+    /** Submits a workflow under a name; the server replaces an earlier workflow with this name. */
     submitAs(
       names: { readonly namespace?: string; readonly name?: string },
       agentId: string,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A message of a log, as the source has it; what stands in for a value is `<name>`. */
+/** A log message in the source, with `<name>` in place of each value. */
 export interface LogMessage {
   readonly file: string;
   /** Undefined where it depends. */
@@ -52,7 +52,7 @@ function textsOf(expression: string, source: string): readonly (string | undefin
   return texts.length > 0 ? texts : [undefined];
 }
 
-/** The arguments of a call whose opening parenthesis stands before `from`, at their top level. */
+/** The top-level arguments of a call whose opening parenthesis is before `from`. */
 function argumentsAt(source: string, from: number): readonly string[] {
   const found: string[] = [];
   let depth = 0;

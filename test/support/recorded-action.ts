@@ -15,7 +15,7 @@ interface Options {
   readonly beforeAction?: () => void;
 }
 
-/** What `pbnj-worker record --action` makes, as its file has it, with the result of the action. */
+/** The recording that `pbnj-worker record --action` writes, with the result of the action. */
 export async function recordAction(
   name: string,
   env: Readonly<Record<string, string>>,

@@ -80,7 +80,7 @@ export async function startTree(
   return {
     port: (server.address() as AddressInfo).port,
     requests,
-    /** Of everything that is no GET: method, path below the system, body. */
+    /** Requests other than GET: method, path below the system, body. */
     writes: () =>
       requests
         .filter(({ method }) => method !== "GET")

@@ -16,7 +16,7 @@ import { PROGRAM } from "../cli/program.ts";
 import { quickLibrary } from "./quick-actions.ts";
 
 const WAIT_MS = 60_000;
-/** As pino numbers them. */
+/** Pino's numbers of levels. */
 const LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 
 export interface Logged extends Readonly<Record<string, unknown>> {
@@ -67,9 +67,9 @@ export async function standingWorker(
     journal,
     log: logged,
     ended,
-    /** As the first SIGTERM does. */
+    /** Stops the worker, like the first SIGTERM. */
     stop: () => worker.stop(),
-    /** As the second one does. */
+    /** Cancels running actions, like the second SIGTERM. */
     cancel: () => worker.cancel(),
     async untilLogged(message: string, fields: LogFields = {}): Promise<Logged> {
       const fits = (record: Logged) =>

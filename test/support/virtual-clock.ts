@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../../shared/clock.ts";
 
-/** Work that waits for nothing but this clock comes to rest within so many turns of the event loop. */
+/** Work that only waits for this clock settles within this many turns of the event loop. */
 const TURNS = 4;
 
 interface Timer {

@@ -19,7 +19,7 @@ export class WorkerProgram implements StartedProgram {
   readonly ended: StartedProgram["ended"];
   stdout = "";
   readonly #log = new ProgramLog();
-  /** Of this program alone, unless it was given one. */
+  /** The state directory of this program alone, unless the environment names one. */
   readonly #stateHome = mkdtempSync(join(tmpdir(), "pbnj-state-"));
 
   /** `by` is a program, with arguments of its own, that becomes the one that follows, such as `nice`. */

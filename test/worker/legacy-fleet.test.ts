@@ -56,7 +56,7 @@ test("forty workflows on one worker ID run concurrently, one action per machine 
   expect(lab.machines.map((machine) => machine.count("reset"))).toEqual(
     MACHINES.map(() => WORKFLOWS_PER_MACHINE),
   );
-  // Of each action its start, its end, its workflow's list, and twice the contexts: before it and when it has ended.
+  // Calls per action: its start, its end, its workflow's list, and twice the contexts, before it and after its end.
   expect(server.reports).toHaveLength(160);
   expect(calls).toBeLessThan(80 * 5 * 1.5 + idleCalls);
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { SimulatedMachineOptions } from "../../simulators/machine.ts";
 import { messageOf, openLegacyLab, type Step, templateOf } from "../support/lab.ts";
 
-/** Of the action and then of its hook, which has to begin within it on a busy machine. */
+/** Timeout of the action and of its hook: long enough for the hook to begin on a busy machine. */
 const LIMIT_S = 5;
 
 /** One action of a workflow on one machine, from its start to its reported end. */

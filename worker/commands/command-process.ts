@@ -7,7 +7,7 @@ interface OutputStream extends NodeJS.WritableStream {
   readonly columns?: number;
 }
 
-/** What a command uses of the process that it runs in. */
+/** The parts of its process that a command uses. */
 export interface CommandProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: OutputStream;

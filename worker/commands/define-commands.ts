@@ -126,7 +126,7 @@ function addTemplateArgument(command: Command): Command {
     );
 }
 
-/** The file, if there is one, and what else is left; commander takes an unknown flag for the file. */
+/** The file, if there is one, and the remaining arguments; commander takes an unknown flag for the file. */
 function templateIn(command: Command) {
   const [first] = command.args;
   const hasFile = first !== undefined && !/^-./.test(first);

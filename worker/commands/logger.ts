@@ -50,7 +50,7 @@ export function createLogger({ level, format }: LogOptions, host: LogProcess): W
   };
 }
 
-/** Facts of which others wrote a part: none may fill the disk of a log collector. */
+/** Limits fields with untrusted text, so that none can fill the disk of a log collector. */
 function shortFields(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shortValue(value)]));
 }
@@ -74,7 +74,7 @@ const STYLES: Readonly<Record<LinePart, Parameters<typeof styleText>[0]>> = {
   facts: "gray",
 };
 
-/** The log without these messages. */
+/** Wraps a log and drops these messages. */
 export function withoutMessages(log: Logger, messages: readonly string[]): Logger {
   const unless = (level: LogLevel) => (fields: LogFields, message: string) => {
     if (!messages.includes(message)) log[level](fields, message);

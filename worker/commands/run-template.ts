@@ -20,6 +20,7 @@ import { problemReport } from "../document/problem-report.ts";
 import type { RunInventory } from "../features/cluster-machines/run-inventory.ts";
 import { openHosts, usesHosts } from "../features/metal3/metal3-feature.ts";
 import type { Cluster } from "../kubernetes/client/cluster.ts";
+import { misspeltAgentIds } from "../machines/agent-id.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
@@ -29,6 +30,7 @@ import { loadConfig } from "../main/load-config.ts";
 import { openCluster } from "../main/open-cluster.ts";
 import type { WorkerConfig } from "../main/settings.ts";
 import { referenceRefusal } from "../policy/decide.ts";
+import { refusalsBefore } from "../policy/explain.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
 import { LOCAL_NAMESPACE, runnableActions } from "../template/actions.ts";
 import { loadTemplate } from "../template/load-template.ts";
@@ -108,19 +110,39 @@ export async function runTemplate(
     print("dry run: nothing is changed; each action is planned for the present state of its machine");
   let worst: number = EXIT_OK;
   try {
-    for (const asked of actionsToRun(template.value, chosen.value)) {
+    const actions = actionsToRun(template.value, chosen.value);
+    const known = { catalogue: own.library, policy: config.policy, inventory, ...ruleSettings(config) };
+    for (const { source, message } of misspeltAgentIds(actions, config.agentIdPattern, inventory)) {
+      log.warn({ source }, message);
+    }
+    // A plan shows each of them where it stands.
+    const before = isPlan ? [] : await problemsBefore(actions, known);
+    if (before.length > 0) {
+      stderr.write(
+        problemReport(
+          COMMAND,
+          before.map(({ problem }) => problem),
+        ),
+      );
+      return exitCodeOf(before.every(({ rule }) => rule === "pausedMachines") ? "state" : "usage");
+    }
+    for (const [index, asked] of actions.entries()) {
       const action = isPlan ? planned(asked, own.library.names()) : asked;
       if (typeof action === "string") {
         print(`${asked.taskId} / ${asked.name}  not planned: ${action}`);
         continue;
       }
       let outcome: Outcome | undefined;
-      // What may not run any more as it was decided is decided anew, as if a server served it again.
+      // An action that may no longer run as decided is decided again, as if a server served it again.
       do outcome = await executor.execute(action, { stop: stop.signal, cancel: stop.signal });
       while (!outcome && !stop.signal.aborted);
       if (outcome?.ok) continue;
       // A plan names every problem; its exit code is that of the first one.
-      if (!isPlan || stop.signal.aborted) return failed(outcome, stop.by());
+      if (!isPlan || stop.signal.aborted) {
+        const left = actions.slice(outcome ? index + 1 : index);
+        if (left.length > 0) print(`not run: ${left.map(titleOf).join(", ")}`);
+        return failed(outcome, stop.by());
+      }
       worst ||= failed(outcome, stop.by());
     }
     return worst;
@@ -171,6 +193,25 @@ function actionsToRun(template: Template, tasks: readonly TemplateTask[]): reado
   return runnableActions(tasks, `${namespace}/${randomBytes(6).toString("hex")}`);
 }
 
+function titleOf({ taskId, name }: Pick<Action, "taskId" | "name">): string {
+  return `${taskId} / ${name}`;
+}
+
+function ruleSettings({ agentIdPattern, runtime }: WorkerConfig) {
+  return { agentIdPattern, runtime: runtime.kind };
+}
+
+/** Every problem that shows before the first command is sent: a template is not left half done because of a later one. */
+async function problemsBefore(actions: readonly Action[], options: Parameters<typeof refusalsBefore>[1]) {
+  const found: { readonly rule: string; readonly problem: Problem }[] = [];
+  for (const action of actions) {
+    for (const { rule, reason } of await refusalsBefore(action, options)) {
+      found.push({ rule, problem: { source: titleOf(action), message: reason } });
+    }
+  }
+  return found;
+}
+
 /** The action as a dry run, or why there is none. Other projects' images do not know the variable. */
 function planned(action: Action, catalogue: readonly string[]): Action | string {
   const name = parseImageReference(action.image)?.name ?? "";
@@ -184,7 +225,7 @@ function planned(action: Action, catalogue: readonly string[]): Action | string 
   };
 }
 
-/** A Workflow that a tink server serves is not run beside it, nor is one that has run already. */
+/** Rejects a Workflow that a tink server serves or that has already run. */
 function servedProblem({ workflow }: Template, evenIf: unknown): readonly Problem[] {
   const given = typeof evenIf === "string" ? evenIf.toUpperCase().replace(/^STATE_/, "") : undefined;
   if (workflow === undefined) {
@@ -206,7 +247,7 @@ function servedProblem({ workflow }: Template, evenIf: unknown): readonly Proble
 
 const ENDED: ReadonlySet<string> = new Set(["SUCCESS", "FAILED", "TIMEOUT"]);
 
-/** What the log would repeat of the reports. */
+/** Log messages that would only repeat the reports. */
 const REPORTED = ["action started", "action succeeded", "action failed", "action refused"];
 
 /** Prints the reports. It serves no actions: the template has them. */
@@ -223,7 +264,7 @@ function terminalSource(out: NodeJS.WritableStream, live: ProgressLines | undefi
 }
 
 function reportLine({ action, state, startedAt, stoppedAt, message }: ActionStatus): string {
-  const name = `${action.taskId} / ${action.name}`;
+  const name = titleOf(action);
   if (!stoppedAt) return `${name}  ${state}`;
   return `${name}  ${state} in ${formatSeconds(stoppedAt.getTime() - startedAt.getTime())}: ${message}`;
 }

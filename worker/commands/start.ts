@@ -128,7 +128,7 @@ export async function start(
   return end === "cancelled" ? exitCodeOf("cancelled", received()) : EXIT_OK;
 }
 
-/** Of the addresses that the worker serves. */
+/** The paths of the secret files that the worker's own servers use. */
 function secretFiles({ http, pbnj }: WorkerConfig): readonly string[] {
   const secrets = [http?.files.token, http?.files.key, pbnj?.files.jwtSecret, pbnj?.files.key];
   return secrets.flatMap((secret) => (secret ? [secret.path] : []));

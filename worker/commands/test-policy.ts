@@ -4,6 +4,7 @@ import { formatProblem, type Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { printableLine, printableLines } from "../../shared/printable.ts";
 import { problemReport } from "../document/problem-report.ts";
+import { misspeltAgentIds } from "../machines/agent-id.ts";
 import { loadRules, type Rules } from "../main/load-config.ts";
 import { type ExplainOptions, explain } from "../policy/explain.ts";
 import { type ExplainedAction, explanationTable } from "../policy/explanation-text.ts";
@@ -44,7 +45,11 @@ export async function testPolicy(
   }
   const { config: rules } = loaded;
   const explained = await explainTemplate(template.value, namespace, explainOptions(rules, own));
-  const warnings = [...loaded.warnings, ...unenforced(rules.policy, rules.settings.runtime)];
+  const warnings = [
+    ...loaded.warnings,
+    ...unenforced(rules.policy, rules.settings.runtime),
+    ...misspeltAgentIds(explained, rules.settings.agentIdPattern, rules.inventory),
+  ];
   for (const warning of warnings)
     host.stderr.write(`${printableLine(`warning: ${formatProblem(warning)}`)}\n`);
   const allowed = explained.every((action) => action.allowed);

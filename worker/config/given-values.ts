@@ -70,7 +70,7 @@ function fromEnvironment({ env, aliases = [] }: Setting, sources: ConfigSources)
   return undefined;
 }
 
-/** Of a setting that is a path or a URL. */
+/** The beginning of a URL, for settings that accept a path or a URL. */
 const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 function fromFile(setting: Setting, { file }: ConfigSources): GivenSetting | undefined {

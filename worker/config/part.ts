@@ -4,8 +4,8 @@ import type { CrossCheck } from "./cross-check.ts";
 import type { ConfigCommand, Definitions } from "./setting.ts";
 
 /**
- * What a part of the worker states about its settings. `Given` has those that it reads: its own, and the few of others whose names
- * it knows. The table in `main/settings.ts` has all parts, and the compiler checks there that every name exists.
+ * The settings of one part of the worker, with their rules. `Given` has the settings that the part reads: its own, and a few
+ * of other parts. The table in `main/settings.ts` lists all parts; there the compiler checks that every name exists.
  */
 export interface ConfigPart<Given> {
   /** The heading on the configuration page and in `--help`. */
@@ -14,15 +14,15 @@ export interface ConfigPart<Given> {
   /** Commands that have no use for its settings. */
   readonly not?: readonly ConfigCommand[];
   readonly rules?: readonly CrossCheck<Given>[];
-  /** What is valid but probably not intended. */
+  /** Warnings about values that are valid but probably not intended. */
   readonly concerns?: readonly CrossCheck<Given>[];
-  /** What other programs' variables ask for and the worker does not have. */
+  /** Warnings about other programs' variables that the worker does not support. */
   readonly variableProblems?: (env: Environment) => readonly Problem[];
   /** Images that the worker itself launches: the policy must trust them. */
   readonly images?: OwnImages<Given>;
   /** `used`: calls the worker's own cluster. `opened`: needs to know it only. */
   readonly cluster?: (given: Given) => "used" | "opened" | undefined;
-  /** What the worker's configuration has of it. Must not throw. */
+  /** Returns this part of the worker's configuration. Must not throw. */
   readonly config?: (given: Given, loading: Loading) => object;
 }
 
@@ -40,7 +40,7 @@ export interface OwnImage {
   readonly use: string;
 }
 
-/** What a part may use to make its configuration. */
+/** Inputs from which a part builds its configuration. */
 export interface Loading {
   readonly command: ConfigCommand;
   /** Absolute. */
@@ -52,7 +52,7 @@ export interface Loading {
   readonly read: ReadNamed;
 }
 
-/** Reads the file that a setting names. `use` may throw a `FileProblem`. Undefined without path, and with a problem, which is reported. */
+/** Reads the file that a setting names. `use` may throw a `FileProblem`, which is reported. Undefined then and without a path. */
 export type ReadNamed = <T>(
   name: string,
   path: string | undefined,

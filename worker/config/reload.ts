@@ -36,7 +36,7 @@ interface FileObserver {
 export interface WatchedFile {
   readonly name: FileSeen["name"];
   readonly path: string;
-  /** As loaded at start. */
+  /** The file's text when it was loaded at start. */
   readonly text: string;
   /** Checks the whole text and, if all of it is valid, applies it; the value is for the log. */
   readonly take: (text: string) => Checked<LogFields>;
@@ -75,7 +75,7 @@ export async function reloadFiles(options: ReloadOptions, signal: AbortSignal): 
 class FileWatch {
   readonly #file: WatchedFile;
   readonly #options: Pick<ReloadOptions, "readFile" | "clock" | "log" | "observer">;
-  /** Of the file when it was last applied or rejected, with its text. */
+  /** The mark and the text of the file when it was last applied or rejected. */
   #settledMark = "";
   #settledText: string;
   /** What the last read returned, if it differs. */

@@ -25,7 +25,7 @@ interface SettingMeta {
   readonly chart?: ChartPlace;
   /** Commands that have no use for it, in addition to those of its part. */
   readonly not?: readonly ConfigCommand[];
-  /** `pbnj-worker policy test` has it, too: it decides whether and how actions run. */
+  /** Whether `pbnj-worker policy test` has the setting, too, because it decides whether and how actions run. */
   readonly policyTest?: true;
 }
 
@@ -86,11 +86,11 @@ const ENV_PREFIX = "PBNJ_";
 const PATH_TYPES = ["file", "folder", "path", "path or URL"];
 
 /** The words of a setting's name, as in its flag. */
-export function flagWords(name: string): string {
+function flagWords(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-export function variableOf(name: string): string {
+function variableOf(name: string): string {
   return `${ENV_PREFIX}${flagWords(name).replaceAll("-", "_").toUpperCase()}`;
 }
 

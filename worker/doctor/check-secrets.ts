@@ -65,7 +65,7 @@ interface Read {
   readonly name: string;
   readonly hasCommand: boolean;
   readonly problem?: Finding;
-  /** What is odd about the login. */
+  /** A warning about an unusual user name or password. */
   readonly doubt?: string;
 }
 

@@ -73,7 +73,7 @@ async function denialOf(folder: string, path: string): Promise<Finding | undefin
   }
 }
 
-/** The same for files of an earlier worker, which may have had another user. */
+/** Why this user cannot use the files of an earlier worker, which may belong to another user; undefined if it can. */
 async function denialInside(path: string): Promise<Finding | undefined> {
   const needed = [
     ["lock", constants.R_OK | constants.W_OK],

@@ -5,7 +5,7 @@ import { Channel } from "../sources/grpc/channel.ts";
 import type { Dialer } from "../sources/grpc/dial.ts";
 import type { KeepAlive } from "../sources/grpc/http2-connection.ts";
 
-/** What the connection showed of the server. */
+/** Facts about the server that the connection revealed. */
 export interface ServerFacts {
   /** The TCP connection was established. */
   connected: boolean;

@@ -69,7 +69,7 @@ export function reportOf(findings: readonly Finding[]): DoctorReport {
   };
 }
 
-/** Of the first problem. */
+/** The exit code of the first problem. */
 function exitCodeFor(findings: readonly Finding[]): number {
   const first = findings.find(({ state }) => state === "problem");
   if (!first) return EXIT_OK;

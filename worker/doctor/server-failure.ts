@@ -99,7 +99,7 @@ function answerOf({ answer }: ServerFacts): ProxyAnswer | undefined {
   return answer && status !== 200 ? { status, headers: answer.fields } : undefined;
 }
 
-/** What a server says over HTTP/1.1 that does not speak HTTP/2; undefined if it does not speak that either. */
+/** The answer over HTTP/1.1 of a server that does not speak HTTP/2; undefined if it speaks neither. */
 async function overHttp1(server: ServerConfig, limits: RecheckLimits): Promise<CauseAndWords | undefined> {
   const answer = await askOverHttp1(server, limits);
   if (!answer) return undefined;

@@ -69,7 +69,7 @@ export const AnnotationPair = pair(() => true, "must be an annotation, name=valu
 
 const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const;
 
-/** As in a pod's `tolerations`. */
+/** An entry of a pod's `tolerations`. */
 export interface PodToleration {
   readonly key: string;
   readonly operator: "Equal" | "Exists";

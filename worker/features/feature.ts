@@ -30,14 +30,14 @@ import type { MachineNotice } from "./shared/machine-notice.ts";
 import type { WorkerObserver, WorkerObservers } from "./shared/observer.ts";
 
 /**
- * A feature as the table in `main/features.ts` has it. Its module loads the feature's code only when it is opened. `Config` is what
- * it reads of the configuration: the compiler checks in the table that there is such a part.
+ * An entry of the table in `main/features.ts`. Its module loads the feature's code only when the feature is opened. `Config` is
+ * the part of the configuration that it reads: the table makes the compiler check that this part exists.
  */
 export interface FeatureDefinition<Config extends SharedConfig = SharedConfig> {
   readonly name: string;
   readonly settings?: ConfigPart<never>;
   readonly isUsed: (config: Config) => boolean;
-  /** What it needs of the Kubernetes API, in parts with names for people; nothing where the settings do not use it. */
+  /** The rights that it needs in the Kubernetes API, in named parts; none if the settings do not use it. */
   readonly rights?: (config: Config) => readonly NamedRights[];
   /** Why the worker must not start, in one line; undefined if it may, or if the cluster does not answer. */
   readonly refusal?: (config: Config, cluster: Cluster) => Promise<string | undefined>;
@@ -47,11 +47,11 @@ export interface FeatureDefinition<Config extends SharedConfig = SharedConfig> {
   readonly open: (worker: WorkerParts<Config>) => Promise<Feature>;
 }
 
-/** What every feature may read of the configuration, besides what its own settings become. */
+/** The part of the configuration that every feature may read, besides its own. */
 export interface SharedConfig extends MachineUse {
-  /** At start: the fixed ones and one per machine. */
+  /** The agent IDs at start: the fixed ones and one per machine. */
   readonly agentIds: readonly string[];
-  /** In addition to those of the machines. */
+  /** Agent IDs in addition to those of the machines. */
   readonly fixedAgentIds: readonly string[];
   readonly server?: { readonly pollTimeoutMs: number };
   readonly backoffMaxIntervalMs: number;
@@ -67,9 +67,9 @@ export interface NamedRights {
 }
 
 interface CheckTerms {
-  /** The worker's own cluster; undefined for what is checked elsewhere, whether or not this one answers. */
+  /** The worker's own cluster; undefined for checks of other clusters, which do not depend on it. */
   readonly cluster: Cluster | undefined;
-  /** Of each cluster. */
+  /** Time limit for each cluster. */
   readonly timeoutMs: number;
 }
 
@@ -79,29 +79,29 @@ export interface Feature {
   readonly serverApi?: ServerApi;
   /** Machines besides those of the inventory file. */
   readonly machines?: Inventory;
-  /** Actions of its own. */
+  /** The feature's own source of actions. */
   readonly source?: OwnSource;
   /** Knows when the tink server may have actions. */
   readonly waking?: Waking;
   readonly observer?: WorkerObserver;
-  /** What it knows, for pages, metrics and health. */
+  /** Facts for pages, metrics and health. */
   readonly facts?: Partial<WorkerFacts>;
   /** Its HTTP routes. */
   routes?(facts: WorkerFacts): readonly Route[];
   /** Reloaded when they change. */
   readonly watchedFiles?: readonly WatchedFile[];
-  /** For features that are opened later. */
+  /** Services for features that are opened later. */
   readonly offers?: Offers;
   /** A runtime that takes some actions from another one. */
   runtime?(base: Runtime): Runtime;
-  /** Variables that join an action to its trace. */
+  /** Variables that pass the trace to an action. */
   traceEnvironment?(action: SeenAction): Readonly<Record<string, string>>;
   /** Sees when workflows of the tink server are deleted. */
   readonly deletions?: Deletions;
   clusterFacts?(): Partial<ClusterFacts>;
-  /** Opens what every worker serves, also one that waits until it leads. Rejects with one line. */
+  /** Opens the servers of every worker, including one that waits until it leads. Rejects with one line. */
   serve?(facts: WorkerFacts): Promise<void>;
-  /** Opens what only a worker that leads serves. Rejects with one line. */
+  /** Opens the servers of a worker that leads. Rejects with one line. */
   open?(): Promise<void>;
   /** Runs beside the lanes until the signal aborts. Never rejects. */
   run?(stop: AbortSignal): Promise<void>;
@@ -114,7 +114,7 @@ export interface Feature {
 }
 
 export interface FlushTerms {
-  /** The state directory is lost: nothing may be written to it. */
+  /** Whether the state directory is lost: then nothing may be written to it. */
   readonly stateLost: boolean;
 }
 
@@ -124,9 +124,9 @@ interface OwnSource {
   readonly source: Source;
 }
 
-/** What features use of each other. Absent without the feature that has it. */
+/** Services that features offer each other. Absent without the feature that offers them. */
 export interface Offers {
-  /** Whether a Workflow with a task for an agent ID has not ended, as far as it is known. */
+  /** Whether a Workflow with a task for an agent ID has not ended, as far as the worker knows. */
   readonly hasWorkflow?: (agentId: string) => boolean;
   readonly machineObjects?: MachineObjects;
   readonly hardware?: HardwareOfMachines;
@@ -140,7 +140,7 @@ interface MachineObjects {
   notify(notice: MachineNotice): void;
 }
 
-/** What a feature gets of the worker. */
+/** The parts of the worker that a feature receives. */
 export interface WorkerParts<Config extends SharedConfig = SharedConfig> {
   readonly config: Config;
   readonly env: Environment;
@@ -148,22 +148,22 @@ export interface WorkerParts<Config extends SharedConfig = SharedConfig> {
   readonly state: StateDirectory;
   /** From `open` on. */
   readonly journal: () => Pick<ActionJournal, "find">;
-  /** As its file was loaded last. */
+  /** The policy that was loaded last. */
   readonly policy: () => Policy;
-  /** All machines, as far as the features before have added them. */
+  /** All machines, including those of features that were opened earlier. */
   readonly inventory: CombinedInventory;
   readonly locks: Locks;
   /** Reads machines for the worker itself. */
   readonly reader: MachineReader;
   /** Set if the settings use one. */
   readonly cluster: Cluster | undefined;
-  /** Certainly, at this moment. */
+  /** Whether the worker certainly leads at this moment. */
   readonly isLeading: () => boolean;
-  /** What the policy says of references between objects. */
+  /** Why the policy forbids a reference between two objects. */
   readonly references: ReferenceRefusal;
   /** Why the policy forbids an action at a machine of this name; undefined if it allows it. */
   readonly refusal: (action: Action, machine: string) => string | undefined;
-  /** Of the features before. */
+  /** Offers of features that were opened earlier. */
   readonly offers: Offers;
   /** Everything that observes the worker. */
   readonly observer: WorkerObservers;

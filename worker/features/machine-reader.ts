@@ -24,7 +24,7 @@ import { InProcessRuntime } from "../runtimes/in-process/in-process-runtime.ts";
 export interface MachineReaderOptions {
   readonly inventory: Inventory;
   readonly actions: ActionLibrary;
-  /** Shared with the worker's actions, so that they take turns at a BMC and a rejected password is not tried again. */
+  /** Shared with the worker's actions, so that only one uses a BMC at a time, and a rejected password is not tried again. */
   readonly locks: Locks;
   readonly authGate: AuthGate;
   readonly secretCommands: SecretCommands;
@@ -79,14 +79,14 @@ export class MachineReader {
     return state.success ? state.data : "unknown";
   }
 
-  /** The result of `inventory`, and what redacts the machine's secrets. As `getPower`. */
+  /** The result of `inventory`, and a redactor of the machine's secrets. Rejects as `getPower` does. */
   getHardware(name: string, signal: AbortSignal): Promise<ReadEnd> {
     return this.#inTurn(name, (lockKey) => this.#read(name, lockKey, HARDWARE, signal), signal);
   }
 
   /**
-   * Gives `use` a client of the machine's BMC, and what redacts the machine's secrets. What `use` returns as an error counts for the
-   * credentials, too. Otherwise as `getPower`.
+   * Calls `use` with a client of the machine's BMC and a redactor of the machine's secrets. An error that `use` returns also
+   * counts for the credentials. Rejects as `getPower` does.
    */
   useBmc<T extends { readonly error?: BmcError }>(
     name: string,
@@ -176,7 +176,7 @@ export class MachineReader {
   }
 }
 
-/** As an action would have reported it. */
+/** The outcome that an action would have reported. */
 function outcomeOf(bmc: BmcClient, error: BmcError | undefined, startedAt: Date): Outcome {
   const { roundTrips, provider } = bmc;
   const end = { ok: error === undefined, message: "", ...defined({ class: error?.class }) };

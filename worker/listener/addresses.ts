@@ -9,7 +9,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** As in a URL: IPv6 in brackets. */
+/** Formats an address for a URL: IPv6 in brackets. */
 export function addressText({ host, port }: ListenAddress): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

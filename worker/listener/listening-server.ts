@@ -7,7 +7,7 @@ import { isLoopback } from "./loopback.ts";
 import type { ServerTls } from "./server-tls.ts";
 
 export interface ListeningServerOptions {
-  /** Of any protocol; with `tls.options`, created with `tlsOptions`. */
+  /** A server of any protocol; with `tls.options`, created with `tlsOptions`. */
   readonly server: Server;
   readonly tls: ServerTls;
   /** Above this number of connections, the least useful one is closed. */
@@ -17,7 +17,7 @@ export interface ListeningServerOptions {
   readonly log: Logger;
 }
 
-/** The sockets of an address that the worker serves: bounded in number, and with TLS as its files say now. */
+/** The sockets of an address that the worker serves: limited in number, with TLS from its current files. */
 export class ListeningServer {
   readonly #options: ListeningServerOptions;
   /** In order of arrival. */

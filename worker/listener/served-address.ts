@@ -13,7 +13,7 @@ export interface ServedAddress<Name extends string> {
   readonly certificate: Name;
   readonly key: Name;
   readonly clientCa: Name;
-  /** What everyone can do who reaches it without authentication. */
+  /** What everyone who reaches the address can do without authentication. */
   readonly risk: string;
 }
 
@@ -45,7 +45,7 @@ export function addressRules<Name extends string>(
   ];
 }
 
-/** What is valid but probably not intended. */
+/** Warnings about values that are valid but probably not intended. */
 export function addressConcerns<Name extends string>({
   address,
   tokens,

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import type { Problem } from "../../shared/document/problem.ts";
+import { nearestName } from "../../shared/nearest-name.ts";
 import { isInShard, type Shard } from "./shard.ts";
 
 const PLACEHOLDER = "{machine}";
@@ -32,7 +34,7 @@ export interface AgentIdCase {
   readonly polled: string;
 }
 
-/** Finds the named agent IDs that differ from a polled one only in case: the server compares exactly, and no worker polls for them. */
+/** Finds named agent IDs that differ from a polled one only in case: the server compares exactly, so no worker polls for them. */
 export function inOtherCase(named: Iterable<string>, polled: readonly string[]): readonly AgentIdCase[] {
   const own = new Set(polled);
   const others = [...named].filter((agentId) => !own.has(agentId));
@@ -41,6 +43,23 @@ export function inOtherCase(named: Iterable<string>, polled: readonly string[]):
   return others.flatMap((agentId) => {
     const meant = byLowerCase.get(agentId.toLowerCase());
     return meant === undefined ? [] : [{ named: agentId, polled: meant }];
+  });
+}
+
+/** Agent IDs of tasks that are probably misspelt: no machine has them, and one has a similar one. */
+export function misspeltAgentIds(
+  tasks: readonly { readonly agentId: string }[],
+  pattern: string,
+  inventory: { machines(): readonly { readonly name: string }[] },
+): readonly Problem[] {
+  const polled = agentIdsOf([], pattern, inventory.machines());
+  const own = new Set(polled);
+  const others = [...new Set(tasks.map(({ agentId }) => agentId))].filter((agentId) => !own.has(agentId));
+  return others.flatMap((agentId) => {
+    const meant = nearestName(agentId, polled);
+    if (meant === undefined) return [];
+    const message = `no machine has the agent ID ${agentId}, did you mean ${meant}? A task without its worker stays PENDING`;
+    return [{ source: "template", message }];
   });
 }
 

@@ -37,8 +37,8 @@ const LATER_RETRY_MS = 60 * MINUTE_MS;
 const DEMAND_MS = 60 * MINUTE_MS;
 
 /**
- * Different credentials that one BMC may refuse within `GUESSES_MS`, whoever offers them: an account locks, and a tenant's objects
- * must not be a way to guess another's password.
+ * How many different credentials, from all sources, one BMC may refuse within `GUESSES_MS`: accounts lock, and a tenant must
+ * not be able to guess another tenant's password with its objects.
  */
 const MOST_GUESSES = 3;
 const GUESSES_MS = 15 * MINUTE_MS;
@@ -57,7 +57,7 @@ export class AuthGate {
   readonly #refusals = new Map<string, Refusal>();
   /** By BMC: the credentials that it refused, and when. */
   readonly #guesses = new Map<string, Map<string, number>>();
-  /** By BMC: the credentials that it accepted, which others' guesses do not shut out. */
+  /** By BMC: the credentials that it accepted, which remain usable whatever others guess. */
   readonly #accepted = new Map<string, Map<string, number>>();
   readonly #clock: Pick<Clock, "now" | "monotonicMs">;
   #demandedMs = Number.NEGATIVE_INFINITY;
@@ -117,7 +117,7 @@ export class AuthGate {
     );
   }
 
-  /** As many credentials per BMC as may be guessed: older ones make no difference. */
+  /** Remembers credentials per BMC, at most as many as may be guessed: older ones make no difference. */
   #note(
     noted: Map<string, Map<string, number>>,
     { lockKey, connection }: LoginAttempt,
@@ -192,8 +192,8 @@ export class AuthGate {
 }
 
 /**
- * The services that a connection may log in to: a BMC's providers have the same accounts, and behind one host there may be several
- * BMCs on unusual ports. A port that is not used must not make another BMC of it.
+ * The services that a connection may log in to: a BMC's providers have the same accounts, and one host may serve several BMCs
+ * on unusual ports. An unused port must not make it count as another BMC.
  */
 function servicesOf(lockKey: string, connection: Connection): readonly string[] {
   const { homeassistant, ironic, providers, redfish, ipmi, ipmitool, amt } = connection;

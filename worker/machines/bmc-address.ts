@@ -9,7 +9,7 @@ interface WebService {
   readonly port?: number | undefined;
 }
 
-/** As much of an inventory entry or a connection as its address needs. */
+/** The fields of an inventory entry or a connection that determine its address. */
 interface Target {
   readonly host: string;
   readonly tls: {

@@ -9,8 +9,8 @@ import type { ConnectionReading, DirectMachine, Inventory, Machine } from "./inv
 import { refusePaused } from "./pause.ts";
 
 /**
- * The machines of an inventory file, which may be replaced, and of a cluster. The file's come first and keep their names. Each
- * answer is that of the source that has the machine's name now, and each source checks that the BMC is still the same.
+ * The machines of an inventory file, which may be replaced, and of a cluster. The file's machines come first and keep their
+ * names. The source that has the machine's name now answers, and each source checks that the BMC is still the same.
  */
 export class CombinedInventory implements Inventory {
   #file: Inventory;
@@ -35,7 +35,7 @@ export class CombinedInventory implements Inventory {
     this.#cluster = cluster;
   }
 
-  /** Not of the cluster, even if that has one of this name. */
+  /** Finds a machine in the file only, even if the cluster has one of this name. */
   isInFile(name: string): boolean {
     return this.#file.find(name) !== undefined;
   }
@@ -76,7 +76,7 @@ export class CombinedInventory implements Inventory {
     return this.#ownerOf(name).desiredState?.(name);
   }
 
-  /** Undefined without a cluster: there is nothing to tell apart. */
+  /** The source of a machine; undefined without a cluster, because there is only one source. */
   origin(name: string): MachineOrigin | undefined {
     const cluster = this.#cluster;
     return cluster && this.#file.find(name) ? { source: "inventory file" } : cluster?.origin?.(name);
@@ -109,7 +109,7 @@ export class CombinedInventory implements Inventory {
     return [...own.map((machine) => this.#orPaused(machine)), ...added];
   }
 
-  /** A machine is also out of service if only its object says so: then the BMC is left alone, whatever the file says of it. */
+  /** A machine is also out of service if only its object says so: then nothing is sent to the BMC, whatever the file says. */
   #orPaused(machine: Machine): Machine {
     const paused = machine.paused ?? this.#cluster?.find(machine.name)?.paused;
     return paused === machine.paused ? machine : { ...machine, ...defined({ paused }) };

@@ -4,8 +4,8 @@ import { type Redactor, redactor } from "../../shared/secret-forms.ts";
 import { CLAIM_PREFIX } from "./resolve-machine.ts";
 
 /**
- * Redacts the secrets of a connection and of the inputs that came with it, and of a claim's host also its address, which the claim's
- * tenant must not learn.
+ * Redacts the secrets of a connection and of the inputs that came with it. For the host of a claim, it also redacts the
+ * address, which the claim's tenant must not learn.
  */
 export function connectionRedactor(
   connection: Connection | undefined,

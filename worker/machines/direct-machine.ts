@@ -5,11 +5,11 @@ import type { DirectMachine } from "./inventory.ts";
 import { MachineEntry } from "./inventory-schema.ts";
 import { mergeDefaults } from "./merge-defaults.ts";
 
-/** What an inventory file says of all machines. */
+/** The defaults of an inventory file for all machines. */
 export interface EntryDefaults {
-  /** As in the file. */
+  /** The map `defaults` of the file, unparsed. */
   readonly defaults: unknown;
-  /** For relative paths. Absolute. */
+  /** Absolute path to which relative paths refer. */
   readonly folder: string;
 }
 

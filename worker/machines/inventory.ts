@@ -24,16 +24,16 @@ export interface Inventory {
    */
   resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection>;
   /**
-   * Why the machine's Secrets cannot be read now although they may be later, as one that is created after its Machine; undefined if
-   * they can. Rejects with the signal's reason.
+   * Why the machine's Secrets cannot be read yet, such as a Secret that is created after its Machine; undefined if they can.
+   * Rejects with the signal's reason.
    */
   missingSecret?(machine: Machine, signal: AbortSignal): Promise<string | undefined>;
   /**
-   * The same with references to Secrets, for an action whose pod runs in `namespace`. Undefined unless all secrets are
-   * in Secrets of that namespace.
+   * The machine's connection with references to Secrets, for an action whose pod runs in `namespace`. Undefined unless
+   * all secrets are in Secrets of that namespace.
    */
   mountedConnection?(machine: Machine, namespace: string): MountedConnection | undefined;
-  /** A BMC that need not be a machine. Absent without an inventory file. */
+  /** A BMC that need not be a machine of the inventory. Absent without an inventory file. */
   directMachine?(host: string): DirectMachine;
   /**
    * The BareMetalHost that takes the place of the machine's BMC for an action with this image; undefined where the BMC
@@ -46,21 +46,21 @@ export interface Inventory {
   bmcAddress?(name: string): BmcAddress | undefined;
   /** The machine's desired state in the inventory. */
   desiredState?(name: string): DesiredState | undefined;
-  /** The same; absent counts as an inventory file. */
+  /** Where the machine's entry comes from. Absent means an inventory file. */
   origin?(name: string): MachineOrigin | undefined;
 }
 
-/** A BMC that the inventory need not have. */
+/** A BMC that need not be in the inventory. */
 export interface DirectMachine {
   readonly lockKey: string;
   connect(credentials: Omit<DirectAccess, "host">, reading: ConnectionReading): Promise<Connection>;
 }
 
 export interface ConnectionReading {
-  /** Of the action that the connection is for. */
+  /** The image of the action that the connection is for. */
   readonly image?: string;
   readonly commands: SecretCommands;
-  /** Also of a machine out of service: for secrets that are not sent to the BMC, and for an action that began before. */
+  /** Reads the connection even if the machine is out of service: for secrets that are not sent to the BMC, and for an action that has already begun. */
   readonly whilePaused?: true;
   readonly signal: AbortSignal;
 }

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 const MOST_MACHINES = 10_000;
 
 interface Learned {
-  /** Of the machine's entry. */
+  /** Digest of the machine's entry. */
   readonly digest: string;
   readonly hint?: unknown;
 }

@@ -41,7 +41,7 @@ export function parseInventory(input: InventoryInput): Checked<Inventory> {
   return { ...parsed, value: fileInventory(entries, input.env, { defaults, folder }, basename(input.path)) };
 }
 
-/** The same, for callers that need what the file says about each machine: merged with the defaults, with absolute paths. */
+/** Parses an inventory into its entries, merged with the defaults and with absolute paths. */
 export function parseEntries(input: InventoryInput): Checked<readonly MachineEntry[]> {
   const parsed = parseFile(input);
   return parsed.ok ? { ...parsed, value: parsed.value.entries } : parsed;

@@ -5,7 +5,7 @@ import type { ConnectionReading, Machine } from "./inventory.ts";
 
 export const LONGEST_REASON = 200;
 
-/** Why a machine is out of service; `reason` is text of anyone who may write the file or the object. */
+/** Why a machine is out of service; `reason` is written by a user of the file or the object. */
 export function pauseOf(reason: string, by: string): Pause {
   return { reason: shortened(printableLine(reason).trim(), LONGEST_REASON), by };
 }
@@ -20,7 +20,7 @@ export function pausedText({ name }: Pick<Machine, "name">, pause: Pause): strin
   return `machine ${name} is ${pauseNote(pause)}`;
 }
 
-/** What an action or a read at the machine fails with: nothing is sent to the BMC of a machine that is out of service. */
+/** The error of an action or a read on a machine that is out of service: nothing is sent to its BMC. */
 export class MachinePaused extends BmcError {
   constructor(machine: Pick<Machine, "name">, pause: Pause) {
     super("state", pausedText(machine, pause));

@@ -157,7 +157,7 @@ function fromAction(action: Asking): ResolvedMachine {
   return { ok: true, lockKey: lockKeyOf(host, ports) };
 }
 
-/** Before the name of a HostClaim of Metal3, which stands for its host. */
+/** Prefix of the name of a HostClaim of Metal3, which represents its host. */
 export const CLAIM_PREFIX = "claim/";
 const CONNECTION_FILE = "BMC_CONNECTION_FILE";
 

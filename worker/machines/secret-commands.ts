@@ -44,7 +44,7 @@ export class SecretCommands {
     }
   }
 
-  /** Kills the command if the worker exits. Returns what undoes that. */
+  /** Kills the command if the worker exits. Returns a function that undoes this. */
   #killAtExit(groupId: number): () => void {
     if (this.#runningGroups.size === 0) process.on("exit", this.#killRunning);
     this.#runningGroups.add(groupId);

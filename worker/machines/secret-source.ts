@@ -28,7 +28,7 @@ const LARGEST_BUNDLE_BYTES = 1_024 * 1_024;
 /** A hanging network file system must not block a lane for longer. */
 const READ_TIMEOUT_MS = 10_000;
 
-/** Reads a secret. Throws a `BmcError` of class `usage` that names its source, and nothing of it. */
+/** Reads a secret. Throws a `BmcError` of class `usage` that names its source, but quotes nothing of it. */
 export async function readSecret(source: SingleSource, { env, signal }: SecretReading): Promise<string> {
   const { key } = source;
   if ("file" in source) {

@@ -14,8 +14,8 @@ export function shardOf(agentId: string, shards: number): number {
 }
 
 /**
- * A 32-bit hash that is the same in every process and version. FNV-1a with MurmurHash3's finalizer: FNV alone spreads names that
- * differ in their last digits badly.
+ * A 32-bit hash that is the same in every process and version: FNV-1a with MurmurHash3's finalizer, because FNV alone
+ * distributes names that differ only in their last digits badly.
  */
 function stableHash(text: string): number {
   let bits = 0x811c9dc5;

@@ -97,7 +97,7 @@ export function loadRules({ flags, env, readFile = readTextFile }: LoadConfigInp
 /** For users without a home directory, as in containers. */
 const SYSTEM_STATE_DIRECTORY = "/var/lib/pbnj-worker";
 
-/** As in the XDG Base Directory Specification. */
+/** The state directory by the XDG Base Directory Specification. */
 function defaultStateDirectory(env: LoadConfigInput["env"]): string {
   const base = env["XDG_STATE_HOME"] ?? "";
   if (isAbsolute(base)) return join(base, "pbnj-worker");
@@ -118,7 +118,7 @@ type ConfigArea = "settings" | "inventory" | "policy" | "trust";
 
 /** Everything that could be read, whatever is wrong with the rest. */
 export interface ExaminedConfig {
-  /** Those in `invalid` have their default. */
+  /** The settings; invalid ones have their default. */
   readonly settings: Settings;
   readonly invalid: ReadonlySet<string>;
   /** Settings with a file that cannot be used. */
@@ -126,7 +126,7 @@ export interface ExaminedConfig {
   readonly given: ReadonlyMap<string, GivenSetting>;
   /** False if the configuration file cannot be read: the values of all settings are then uncertain. */
   readonly complete: boolean;
-  /** As for `start`; invalid parts have their default. */
+  /** The configuration for `start`; invalid parts have their default. */
   readonly config: WorkerConfig;
   readonly inventory: Inventory | undefined;
   readonly policy: Policy | undefined;
@@ -134,8 +134,8 @@ export interface ExaminedConfig {
 }
 
 /**
- * The same as `loadConfig`, for callers that check each part separately: as for `serve` if the settings have an address for
- * PBnJ's API and no tink server.
+ * Loads the configuration for callers that check each part separately: for `serve` if the settings have an address for
+ * PBnJ's API and no tink server, else for `start`.
  */
 export function examineConfig(input: LoadConfigInput): ExaminedConfig {
   const { settings } = readParts(input, "start");

@@ -29,7 +29,7 @@ export interface Refusal {
 
 export type Decision = { readonly allowed: true } | ({ readonly allowed: false } & Refusal);
 
-/** What the policy needs to know of an action, for any machine. Hooks are checked as actions of their own. */
+/** What the policy needs to know about an action, for any machine. Hooks are checked as separate actions. */
 export type JudgedAction = TenantAction &
   Pick<Action, "command" | "environment" | "networkNamespace" | "pidNamespace" | "secrets" | "volumes"> &
   Partial<Pick<Action, "timeoutMs">>;
@@ -73,7 +73,7 @@ export function referenceRefusal(policy: () => Policy): ReferenceRefusal {
   };
 }
 
-/** Whether an object may refer to another one, or name an address. Asked before anything of either is written, copied or sent. */
+/** Whether an object may refer to another one, or name an address. Checked before anything of either is written, copied or sent. */
 export function decideReference(
   { bmcAddresses, references }: Pick<Policy, "bmcAddresses" | "references">,
   reference: Reference,

@@ -7,22 +7,22 @@ import { hooksOf } from "../core/action/hooks.ts";
 import type { LaunchTerms } from "../core/ports/runtime.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import { type ResolvedMachine, resolveMachine } from "../machines/resolve-machine.ts";
+import type { ActionLibrary } from "../runtimes/action-library.ts";
 import { refusalOf } from "../runtimes/host-refusal.ts";
 import { refusedFields } from "../runtimes/kubernetes/refusal.ts";
-import type { Catalogue } from "./catalogue.ts";
 import { decideFile, decideMachine, type Refusal, refusals } from "./decide.ts";
 import { matchesImagePattern } from "./image-rule.ts";
 import { containerRuleFor, launchTerms } from "./launch-terms.ts";
 import { EVERY_IMAGE, type Policy } from "./policy.ts";
 import { retriesAsked } from "./retry-rule.ts";
 import { agentProblem, tenantMachineProblem } from "./tenant-rule.ts";
-import { isTrusted } from "./trust-rule.ts";
+import { isTrusted, misspeltAction } from "./trust-rule.ts";
 import { volumeProblem } from "./volume-rule.ts";
 
 export interface ExplainOptions {
   /** From `settleTrust`. */
   readonly policy: Policy;
-  readonly catalogue: Catalogue;
+  readonly catalogue: ActionLibrary;
   readonly unsafeAnyImage: boolean;
   readonly inventory: Inventory;
   readonly agentIdPattern: string;
@@ -31,8 +31,8 @@ export interface ExplainOptions {
   readonly settings: Required<Omit<LaunchTerms, "privileged">>;
 }
 
-/** `rule` is a key of the policy, `machine` for the inventory, or `runtime`. */
-interface RuleFinding {
+/** `rule` is a key of the policy, `machine` for the inventory, `input` for the action's own input, or `runtime`. */
+export interface RuleFinding {
   readonly rule: string;
   /** One line. */
   readonly reason: string;
@@ -66,10 +66,8 @@ export interface Explanation {
 /** Applies all rules to an action without running it. */
 export async function explain(action: Action, options: ExplainOptions): Promise<Explanation> {
   const { policy, runtime } = options;
-  const judged = await judge(action, options);
-  const { located, against } = judged;
+  const { located, refused } = await judgeWhole(action, options);
   const machine = located.ok && "machine" in located ? located.machine : undefined;
-  const refused = [...against, ...(await againstHooks(action, judged, options))];
   return {
     allowed: refused.length === 0,
     refusals: refused,
@@ -83,6 +81,19 @@ export async function explain(action: Action, options: ExplainOptions): Promise<
   };
 }
 
+type JudgeOptions = Pick<ExplainOptions, "policy" | "catalogue" | "inventory" | "agentIdPattern" | "runtime">;
+
+/** Every reason why an action cannot succeed that shows before anything is launched. */
+export async function refusalsBefore(action: Action, options: JudgeOptions): Promise<readonly RuleFinding[]> {
+  return (await judgeWhole(action, options)).refused;
+}
+
+async function judgeWhole(action: Action, options: JudgeOptions) {
+  const judged = await judge(action, options);
+  const refused = [...judged.against, ...(await againstHooks(action, judged, options))];
+  return { located: judged.located, refused };
+}
+
 function hasContainers(runtime: ExplainOptions["runtime"]): boolean {
   return runtime === "docker" || runtime === "kubernetes";
 }
@@ -92,8 +103,10 @@ interface Findings {
   readonly against: readonly RuleFinding[];
 }
 
-async function judge(action: Action, options: ExplainOptions): Promise<Findings> {
-  const { policy, catalogue, inventory, agentIdPattern, runtime } = options;
+async function judge(
+  action: Action,
+  { policy, catalogue, inventory, agentIdPattern, runtime }: JudgeOptions,
+): Promise<Findings> {
   let byPolicy: Refusal | undefined;
   const located = resolveMachine(action, inventory, agentIdPattern, (machine) => {
     const decision = decideMachine(policy, action, machine);
@@ -101,6 +114,7 @@ async function judge(action: Action, options: ExplainOptions): Promise<Findings>
     return decision;
   });
   const against: RuleFinding[] = [...refusals(policy, catalogue, action)];
+  const name = parseImageReference(action.image)?.name ?? "";
   if (!located.ok) {
     const found = located.reason === byPolicy?.reason ? byPolicy : ofMachine(located.reason);
     // A namespace without any right has no right to this machine either.
@@ -113,8 +127,36 @@ async function judge(action: Action, options: ExplainOptions): Promise<Findings>
     const terms = launchTerms(policy, action.image);
     against.push(...refusedFields({ action, terms }).map((reason) => ({ rule: "runtime", reason })));
   } else if (runtime !== "docker") against.push(...(await refusedByRuntime(action, policy)));
+  // A flag that no action has is among the policy's findings.
+  const isKnown = !against.some(({ rule }) => rule === "environment");
+  const found = await inputProblems(action, policy, catalogue);
+  const wrong = found.filter((reason) => isKnown || !reason.startsWith("unknown flag"));
+  against.push(...wrong.map((reason) => ({ rule: "input", reason })));
+  if (!hasContainers(runtime) && wrong.length === 0 && !catalogue.names().includes(name)) {
+    against.push({
+      rule: "runtime",
+      reason: `the ${runtime} runtime runs this worker's own actions only, not ${action.image}`,
+    });
+  }
   return { located, against };
 }
+
+/** What is wrong with the action that is asked for, and with its input. Only the image knows that of other projects' actions. */
+async function inputProblems(
+  action: Action,
+  policy: Policy,
+  catalogue: ActionLibrary,
+): Promise<readonly string[]> {
+  const { image } = action;
+  const meant = misspeltAction(policy, catalogue, image);
+  if (meant !== undefined) return [`${image} is not an action of this release: did you mean ${meant}?`];
+  const own = await catalogue.find(parseImageReference(image)?.name ?? "");
+  const isAnswered = action.command.some((word) => PRINTED.test(word));
+  return own && !isAnswered ? own.problems(action) : [];
+}
+
+/** An action that is asked for its help or version needs no input. */
+const PRINTED = /^(-h|--help|-V|--version)$/;
 
 function waitOf(located: ResolvedMachine, { pausedMachines }: Policy): readonly RuleFinding[] {
   const paused = "paused" in located ? located.paused : undefined;
@@ -126,7 +168,7 @@ function waitOf(located: ResolvedMachine, { pausedMachines }: Policy): readonly 
 async function againstHooks(
   action: Action,
   { located, against }: Findings,
-  options: ExplainOptions,
+  options: JudgeOptions,
 ): Promise<readonly RuleFinding[]> {
   const found: RuleFinding[] = [];
   for (const { name, action: hook } of hooksOf(action)) {

@@ -53,7 +53,7 @@ function termLines({ pull, memoryBytes, cpus, pids, privileged }: ContainerTerms
   ];
 }
 
-/** As an operator writes it: `256Mi`. */
+/** A size as operators write it: `256Mi`. */
 function sizeText(bytes: number): string {
   const units = [
     ["Gi", 1_024 ** 3],

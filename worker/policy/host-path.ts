@@ -43,7 +43,7 @@ export function climbs(path: string): boolean {
   return path.split("/").includes("..");
 }
 
-/** The end of a path that stands for each folder in it, on its own. */
+/** The end of a path that covers each of its folders separately. */
 const EACH = "/*";
 
 /** Whether a rule is about a clean path: its folder and what is below it, or what is in each of its folders. */
@@ -53,22 +53,32 @@ function covers({ path }: VolumeRule, clean: string): boolean {
   return clean !== parent && isWithin(clean, parent);
 }
 
-/** The folder that a rule names on the way to a clean path that it covers. */
-function folderOf({ path }: VolumeRule, clean: string): string {
-  if (!path.endsWith(EACH)) return cleanPath(path);
-  const parent = cleanPath(path.slice(0, -EACH.length));
-  const depth = parent.split("/").length + (parent === "/" ? 0 : 1);
-  return clean.split("/").slice(0, depth).join("/");
-}
+/** The folders that actions may write in, looked up by a path's parts: a policy may have thousands. */
+export class WritableFolders {
+  readonly #folders = new Set<string>();
+  /** Each folder in them is one. */
+  readonly #parents = new Set<string>();
 
-/**
- * The folder above a path, if any, in which actions may write: one of them may have put a link in the place of any part of the
- * path below that folder, also after every check.
- */
-export function writableFolderAbove(path: string, rules: readonly VolumeRule[]): string | undefined {
-  const clean = cleanPath(path);
-  return rules
-    .filter((rule) => rule.access === "rw" && covers(rule, clean))
-    .map((rule) => folderOf(rule, clean))
-    .find((folder) => folder !== clean);
+  constructor(rules: readonly VolumeRule[]) {
+    for (const { path, access } of rules) {
+      if (access !== "rw") continue;
+      if (path.endsWith(EACH)) this.#parents.add(cleanPath(path.slice(0, -EACH.length)));
+      else this.#folders.add(cleanPath(path));
+    }
+  }
+
+  /**
+   * The folder above a path, if any, in which actions may write: one of them may have put a link in the place of any part of the
+   * path below that folder, also after every check.
+   */
+  above(path: string): string | undefined {
+    const clean = cleanPath(path);
+    let parent: string | undefined;
+    for (let end = 0; end >= 0 && end < clean.length - 1; end = clean.indexOf("/", end + 1)) {
+      const folder = clean.slice(0, end) || "/";
+      if (this.#folders.has(folder) || (parent !== undefined && this.#parents.has(parent))) return folder;
+      parent = folder;
+    }
+    return undefined;
+  }
 }

@@ -1,7 +1,9 @@
+import { basename } from "node:path";
 import { valueProblems } from "../../shared/document/issue-problems.ts";
 import { byLine, type Checked, type Problem } from "../../shared/document/problem.ts";
 import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
-import { writableFolderAbove } from "./host-path.ts";
+import { excessOf, INPUT_BYTES } from "../../shared/input-limits.ts";
+import { WritableFolders } from "./host-path.ts";
 import { Policy } from "./policy.ts";
 
 const refusedKeys: Readonly<Record<string, string>> = {
@@ -15,9 +17,16 @@ const refusedKeys: Readonly<Record<string, string>> = {
 
 /** Parses a whole policy; every problem has its line. An empty file is the default policy. */
 export function parsePolicy(path: string, text: string): Checked<Policy> {
+  if (text.length > INPUT_BYTES.policy) {
+    const message = `the policy is longer than ${INPUT_BYTES.policy} characters`;
+    return { ok: false, problems: [{ source: basename(path), message }] };
+  }
   const yaml = parseYaml(path, text);
   if (!yaml.ok) return yaml;
   const value = yaml.value.value ?? {};
+  const excess = excessOf(value, "policy");
+  if (excess !== undefined)
+    return { ok: false, problems: [{ source: yaml.value.sourceOf([]), message: `the policy ${excess}` }] };
   const parsed = Policy.safeParse(value);
   if (parsed.success) return { ok: true, value: parsed.data, warnings: concerns(parsed.data, yaml.value) };
   const problems = valueProblems(Policy, value, parsed.error.issues, refusedKeys).map(
@@ -29,7 +38,7 @@ export function parsePolicy(path: string, text: string): Checked<Policy> {
   return { ok: false, problems: byLine(problems) };
 }
 
-/** What is allowed but lets tenants reach machines or images of others, and what has no effect. */
+/** Warnings about rules that let tenants reach machines or images of others, and about rules without effect. */
 function concerns(policy: Policy, document: YamlDocument): readonly Problem[] {
   const { tenants = [], trustedImages = [], privileged, volumes } = policy;
   const open = (patterns: readonly string[] | undefined) => patterns?.includes("**") ?? true;
@@ -47,8 +56,9 @@ function concerns(policy: Policy, document: YamlDocument): readonly Problem[] {
       message: "privileged gives every tenant who may run such an image the worker's host",
     });
   }
+  const writable = new WritableFolders(volumes);
   for (const [index, { path }] of volumes.entries()) {
-    const above = writableFolderAbove(path, volumes);
+    const above = writable.above(path);
     if (above === undefined) continue;
     found.push({
       source: document.sourceOf(["volumes", index]),

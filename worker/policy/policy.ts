@@ -103,7 +103,7 @@ const ReferenceRule = z.strictObject({
   from: NamespacePatterns,
   to: NamespacePatterns,
   kinds: z.array(z.enum(REFERENCE_KINDS)).min(1),
-  /** Of the objects that may be referred to; absent means all. */
+  /** Names of the objects that may be referred to; absent means all. */
   names: z
     .array(
       z.string().regex(NAME_CHARACTERS, {
@@ -185,7 +185,7 @@ export const Policy = z.strictObject({
   maxRetries: Count(0, MOST_RETRIES).prefault(3),
   /** Machines whose drives the action `erase-drives` may erase. */
   eraseDrives: z.array(MachinePattern).prefault([]),
-  /** What becomes of an action whose machine is out of service: it fails, or waits for as long as it may run. */
+  /** Whether an action whose machine is out of service fails, or waits for as long as it may run. */
   pausedMachines: z.enum(["fail", "wait"]).prefault("fail"),
   /** Every other reference stays in its namespace. */
   references: z.array(ReferenceRule).prefault([]),

@@ -1,4 +1,5 @@
 import { parseImageReference } from "../../shared/contract/image-reference.ts";
+import { nearestName } from "../../shared/nearest-name.ts";
 import type { Action } from "../core/action/action.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { matchesAnyImage, matchesImagePattern } from "./image-rule.ts";
@@ -55,6 +56,18 @@ function isNamed({ trustedImages = [] }: TrustPolicy, image: string): boolean {
     const names = pattern === "**" || !last.includes("*");
     return names && reference !== undefined && matchesImagePattern(pattern, reference);
   });
+}
+
+/** The action that an image is probably a misspelling of; undefined for images that the policy names. */
+export function misspeltAction(policy: TrustPolicy, catalogue: Catalogue, image: string): string | undefined {
+  const name = parseImageReference(image)?.name ?? "";
+  if (NO_ACTIONS.has(name) || actionNamed(catalogue, image) !== undefined) return undefined;
+  const isMeant = policy.trustedImages !== undefined && isNamed(withoutEveryImage(policy), image);
+  return isMeant ? undefined : nearestName(name, catalogue.names());
+}
+
+function withoutEveryImage({ trustedImages = [] }: TrustPolicy): TrustPolicy {
+  return { trustedImages: trustedImages.filter((pattern) => pattern !== "**") };
 }
 
 /** Images are named after their action. */

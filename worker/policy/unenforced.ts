@@ -1,7 +1,7 @@
 import type { Problem } from "../../shared/document/problem.ts";
 import type { Policy } from "./policy.ts";
 
-/** What a policy says that a runtime without containers cannot enforce. */
+/** The rules of a policy that a runtime without containers cannot enforce. */
 export function unenforced(policy: Policy, runtime: string): readonly Problem[] {
   if (runtime === "docker" || runtime === "kubernetes") return [];
   const rules: readonly (readonly [keyof Policy, boolean, string])[] = [

@@ -1,5 +1,5 @@
 import type { ActionId } from "../core/action/action.ts";
-import { climbs, isEngineSocket, judgeHostPath, writableFolderAbove } from "./host-path.ts";
+import { climbs, isEngineSocket, judgeHostPath, WritableFolders } from "./host-path.ts";
 import { cleanPath, isWithin } from "./path.ts";
 import type { Policy, VolumeRule } from "./policy.ts";
 import { reservedTarget } from "./reserved-target.ts";
@@ -40,7 +40,7 @@ export function volumeProblem(
     return `${volume} is not allowed: the path may only be mounted read-only, add :ro`;
   }
   // Also in folders of other namespaces: their actions may have made the link.
-  const above = writableFolderAbove(source, policy.volumes);
+  const above = new WritableFolders(policy.volumes).above(source);
   if (above !== undefined) {
     return `${volume} is not allowed: actions may write in ${above}, so that a part of the path may be a link: mount ${above} itself, or list the folders in it with ${above}/*`;
   }

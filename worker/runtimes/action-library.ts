@@ -1,5 +1,6 @@
 import type { Provider } from "../../shared/bmc/operations/provider.ts";
 import type { StopSignal } from "../../shared/contract/exit-code.ts";
+import type { GivenText } from "../../shared/contract/given.ts";
 import type { ActionResult } from "../../shared/contract/result.ts";
 import type { LogLine } from "../core/action/action.ts";
 
@@ -24,6 +25,8 @@ export interface InProcessEnd {
 export interface InProcessAction {
   /** Whether running it twice leaves the machine as after the first run. */
   readonly idempotent: boolean;
+  /** What is wrong with the variables and flags, as far as it shows without files and a connection. */
+  problems(given: GivenText): Promise<readonly string[]>;
   run(request: InProcessRequest): Promise<InProcessEnd>;
 }
 

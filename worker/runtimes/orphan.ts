@@ -4,7 +4,7 @@ import type { Need } from "../core/ports/runtime.ts";
 
 /** When an action of another worker counts as abandoned, after its deadline. */
 const ABANDONED_AFTER_MS = 60 * 60_000;
-/** The same of what has ended: until its end is reported it may be the only record of it, and an outage may last for days. */
+/** When an ended action counts as abandoned: until it is reported, it may be the only record of its end, and an outage may last for days. */
 const ENDED_AFTER_MS = 7 * 24 * 60 * 60_000;
 
 /** Identifies everything that a worker launches: labels of containers and Jobs, variables of processes. */
@@ -15,7 +15,7 @@ export interface OwnerLabels {
   readonly instance?: string | undefined;
   readonly key?: string | undefined;
   readonly deadline?: string | undefined;
-  /** The same as time since boot (`bootTimeText`), if known. */
+  /** The deadline as time since boot (`bootTimeText`), if known. */
   readonly deadlineBootTime?: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export function isUnneeded(need: Need, hasEnded: boolean): boolean {
 export interface SweepOptions {
   /** Absent for a worker without state, which owns nothing from earlier runs. */
   readonly state?: string | undefined;
-  /** Of this process, which still needs all that it has launched. */
+  /** ID of this process, which still needs everything that it has launched. */
   readonly instance?: string | undefined;
   /** Whether an action runs or will be adopted. Called after the listing, so that it knows everything launched before. */
   readonly keep: (key: string) => Need;

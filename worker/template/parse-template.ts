@@ -19,7 +19,7 @@ const MOST_SYNTAX_PROBLEMS = 10;
 const TOO_DEEP = "the template is nested too deeply";
 /** Each may quote a part of the template. */
 const MOST_PROBLEMS = 100;
-/** Only shorter lines are looked at for hints: a template may be one line with many problems. */
+/** Only shorter lines are checked for hints: a template may be one line with many problems. */
 const LONG_LINE = 256;
 /** After an odd number of double quotes. */
 const QUOTE_IN_QUOTES = /^[^"]*(?:"[^"]*"[^"]*)*"[^"]*\{\{[^{}"]*\bquote\b/;
@@ -46,7 +46,8 @@ export function parseTemplate(text: string, values: ValueMap): ParsedTemplate {
     const hasQuotes = isSyntax && QUOTE_IN_QUOTES.test(lineAt(text, offset));
     found.push({ offset, message: hasQuotes ? "quote adds quotes: remove those around {{ }}" : message });
   };
-  const template = readYaml(rendered.text, report);
+  // Too large for the controller, and for a parser that takes its time.
+  const template = rendered.isTooLarge ? undefined : readYaml(rendered.text, report);
   const problems = rendered.problems.map((problem) => inComment(text, problem));
   if (problems.length > 0)
     return failed(text, [...problems, ...(template ? elsewhere(text, found, problems) : [])], keys);

@@ -3,6 +3,7 @@ import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { valueProblems } from "../../shared/document/issue-problems.ts";
 import { byLine, type Checked } from "../../shared/document/problem.ts";
 import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
+import { excessOf, INPUT_BYTES } from "../../shared/input-limits.ts";
 import type { Template } from "./template.ts";
 
 const Texts = z.array(z.string()).default([]);
@@ -29,8 +30,8 @@ const Task = z.object({
   actions: z.array(Action).min(1),
 });
 
-/** What the tink server has made of a template (`api/v1alpha1/tinkerbell/workflow.go`): the tasks in a Workflow's status. */
-const Workflow = z.object({
+/** A template as the tink server rendered it (`api/v1alpha1/tinkerbell/workflow.go`): the tasks in a Workflow's status. */
+export const Workflow = z.object({
   metadata: z.object({ name: z.string(), namespace: z.string().min(1).default("default") }),
   spec: z.object({ disabled: z.boolean().nullish() }).nullish(),
   status: z.object({
@@ -41,7 +42,7 @@ const Workflow = z.object({
 });
 const Rendered = z.object({ status: z.object({ tasks: z.array(z.unknown()).nonempty() }) });
 
-/** At the margin of YAML, because a template's texts may hold objects; JSON has them in quotes. */
+/** Only at the margin of YAML, because a template's texts may contain objects. In JSON, the keys are quoted. */
 const IN_YAML = /^kind:[ \t]*["']?Workflow["']?[ \t]*(#.*)?$/m;
 const IN_JSON = /^\s*\{[\s\S]*"kind"\s*:\s*"Workflow"/;
 
@@ -52,11 +53,18 @@ export function isWorkflow(text: string): boolean {
 
 /** The template that the server rendered for a Workflow of a file. */
 export function parseWorkflow(path: string, text: string): Checked<Template> {
+  if (text.length > INPUT_BYTES.workflowFile) {
+    const message = `the Workflow is longer than ${INPUT_BYTES.workflowFile} characters`;
+    return { ok: false, problems: [{ source: path, message }] };
+  }
   const yaml = parseYaml(path, text);
   return yaml.ok ? renderedTemplate(yaml.value) : yaml;
 }
 
 export function renderedTemplate({ value, sourceOf }: Omit<YamlDocument, "path">): Checked<Template> {
+  const excess = excessOf(value, "workflow");
+  if (excess !== undefined)
+    return { ok: false, problems: [{ source: sourceOf([]), message: `the Workflow ${excess}` }] };
   if (!Rendered.safeParse(value).success) {
     const message = "the Workflow is not rendered: its status has no tasks";
     return { ok: false, problems: [{ source: sourceOf([]), message }] };

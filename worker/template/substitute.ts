@@ -16,6 +16,7 @@ export interface Substitution {
   readonly problems: readonly SourceProblem[];
   /** The keys that the source names, whether they have a value or not. */
   readonly keys: ReadonlySet<string>;
+  readonly isTooLarge: boolean;
   /** The offset in the source for an offset of `text`; for substituted text, that of its braces. */
   sourceOffset(offset: number): number;
 }
@@ -74,7 +75,7 @@ class Rendering implements Substitution {
 
   readonly sourceOffset = (offset: number): number => sourceOffset(this.#pieces, offset);
 
-  /** A loop meets the same problem again and again. */
+  /** Reports each problem once: a loop finds the same one again and again. */
   #report(offset: number, message: string): void {
     if (this.#reported.has(offset)) return;
     this.#reported.add(offset);
@@ -122,7 +123,7 @@ class Rendering implements Substitution {
       default: {
         const inner = new Scope(scope);
         const result = this.#evaluate(node.offset, node.pipeline, dot, inner);
-        // What cannot be decided is taken for true, so that its text is checked.
+        // A condition that cannot be decided counts as true, so that its text is checked.
         const isChosen = !result.ok || isTrue(result.value);
         const now = node.kind === "with" && result.ok && isChosen ? result.value : dot;
         return this.#block(isChosen ? node.body : node.otherwise, now, inner, depth);
@@ -186,13 +187,16 @@ class Rendering implements Substitution {
     return `no value for ${key}: add --map ${key}=<value>`;
   }
 
+  get isTooLarge(): boolean {
+    return this.#bytes > LONGEST_RENDERED;
+  }
+
   #isWithinLimits(offset: number): boolean {
     this.#steps += 1;
-    const isLarge = this.#bytes > LONGEST_RENDERED;
-    if (!isLarge && this.#steps <= MOST_STEPS) return true;
+    if (!this.isTooLarge && this.#steps <= MOST_STEPS) return true;
     this.problems.push({
       offset,
-      message: isLarge
+      message: this.isTooLarge
         ? `the rendered template exceeds ${LONGEST_RENDERED} bytes`
         : "the template takes too long to render",
     });

@@ -6,7 +6,7 @@ import type { ActionDescription, InputFields } from "./input.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Longer names are no links: what follows is looked for from each of their underscores. */
+/** Longer names are not treated as links, because each of their underscores starts a search. */
 const LONGEST_LINK = 1_000;
 const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP)(_\w+)?|ENV_\w+)$/;
 

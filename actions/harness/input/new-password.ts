@@ -21,7 +21,7 @@ export interface PasswordContext {
 
 export interface NewPassword {
   readonly password?: Secret;
-  /** An earlier run that was cut off may have set it already. */
+  /** Set for a generated one: whether an earlier run that was cut off may have set it already. */
   readonly mayBeSet?: boolean;
 }
 
@@ -80,7 +80,7 @@ function prepare(file: string, nameInput: NameInput): Promise<NewPassword> {
     if (left) return { password: left, mayBeSet: true };
     const password = generatePassword();
     await writeCandidate(candidate, password);
-    return { password };
+    return { password, mayBeSet: false };
   });
 }
 

@@ -80,7 +80,7 @@ function split(resolved: unknown): { readonly whole: unknown; readonly secretInp
   return parsed.success ? { whole, secretInputs: parsed.data } : { whole: resolved, secretInputs: {} };
 }
 
-/** A secret that is a file of its own; a problem and no text where it cannot be had. */
+/** Reads a secret from a separate file; returns a problem and no text if it cannot be read. */
 async function readBeside(
   path: string,
   file: string,

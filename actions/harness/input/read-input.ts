@@ -1,5 +1,5 @@
 import type { Connection } from "../../../shared/contract/connection.ts";
-import { type GivenValue, givenValue } from "../../../shared/contract/given.ts";
+import { type GivenText, type GivenValue, givenValue, valueSources } from "../../../shared/contract/given.ts";
 import type { NameOption } from "../../../shared/contract/name-option.ts";
 import { RETRIES } from "../../../shared/contract/retries.ts";
 import { commonInput } from "./common-input.ts";
@@ -39,7 +39,7 @@ export async function readInput<Fields extends InputFields>(
   if (problems.length === before) problems.push(...(action.check?.(own, nameInput) ?? []));
   const common = await readFields(commonInput, { sources, places }, problems);
   if (common.retries > 0 && !action.idempotent) {
-    problems.push(`${nameInput(RETRIES)}: ${action.name} is not idempotent, so it is never repeated`);
+    problems.push(notRepeated(action, nameInput));
   }
   problems.push(...connectionProblems);
   if (problems.length > 0 || !connection) return { ok: false, problems };
@@ -74,6 +74,45 @@ async function readFields<Fields extends InputFields>(
   }
   // Every field with a default or required was read, or is among the problems and the input is not used.
   return read as InputOf<Fields>;
+}
+
+/**
+ * What is wrong with an action's variables and flags, as far as it shows before the action runs: without the files that they
+ * name, and without the connection, which the worker adds.
+ */
+export function givenProblems(
+  action: ActionDescription,
+  { environment, command }: GivenText,
+  flagProblems: readonly string[],
+): readonly string[] {
+  const sources = valueSources({ environment, command });
+  const nameInput = nameInputs(sources);
+  const problems = [...flagProblems];
+  let isComplete = true;
+  const readAll = (fields: InputFields): Record<string, unknown> => {
+    const read: Record<string, unknown> = {};
+    for (const [name, field] of Object.entries(fields)) {
+      const given = givenValue(field.env, sources);
+      if (!given && field.required && !field.secret) problems.push(missingValue(field, nameInput));
+      const text = given?.text ?? field.default;
+      if (field.secret || field.fromFile) isComplete = false;
+      else if (text !== undefined) {
+        const parsed = field.schema.safeParse(text);
+        if (parsed.success) read[name] = parsed.data;
+        else problems.push(wrongValue(field, given ?? { text, from: field.env }, parsed.error.issues));
+      }
+    }
+    return read;
+  };
+  const own = readAll(action.input);
+  if (isComplete && problems.length === 0) problems.push(...(action.check?.(own, nameInput) ?? []));
+  const { retries } = readAll(commonInput);
+  if (Number(retries) > 0 && !action.idempotent) problems.push(notRepeated(action, nameInput));
+  return problems;
+}
+
+function notRepeated({ name }: ActionDescription, nameInput: NameInput): string {
+  return `${nameInput(RETRIES)}: ${name} is not idempotent, so it is never repeated`;
 }
 
 function secretGiven({ env, secret }: InputField, inputs: SecretInputs): GivenValue | undefined {

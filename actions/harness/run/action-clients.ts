@@ -5,10 +5,12 @@ import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../../shared/contract/connection.ts";
 import type { ProviderName, SessionProvider } from "../../../shared/contract/vocabulary.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { ActionTrace } from "../trace/action-trace.ts";
 
-export interface ActionClientsOptions extends Pick<BmcClientOptions, "nameOption" | "provider" | "tap"> {
+export interface ActionClientsOptions
+  extends Pick<BmcClientOptions, "nameOption" | "provider" | "tap" | "busyMs"> {
   readonly clock: Clock;
   readonly log: Logger;
   readonly trace?: ActionTrace | undefined;
@@ -66,8 +68,8 @@ export class ActionClients {
   }
 
   #client(connection: Connection, more: BmcClientOptions = {}): BmcClient {
-    const { clock, log, nameOption, provider, tap, trace } = this.#options;
-    const options = { clock, log, nameOption, provider, tap, ...more };
+    const { clock, log, nameOption, provider, tap, busyMs, trace } = this.#options;
+    const options = { clock, log, nameOption, provider, tap, ...defined({ busyMs }), ...more };
     if (!trace) return new BmcClient(connection, options);
     return trace.watch(new BmcClient(connection, { ...options, tracer: trace.tracer }));
   }

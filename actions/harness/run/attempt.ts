@@ -17,6 +17,9 @@ export interface AttemptOptions<Fields extends InputFields> {
   readonly signal: AbortSignal;
 }
 
+/** Before the timeout, a BMC that is still busy is a failure that says so. */
+const BUSY_MARGIN_MS = 10_000;
+
 /** How one attempt of an action ended. */
 export interface Attempt {
   readonly report: Partial<ActionReport> | undefined;
@@ -33,7 +36,8 @@ export async function attemptOnce<Fields extends InputFields>(
 ): Promise<Attempt> {
   const { own, common, connection, nameInput, nameOption } = input;
   const { clock, log } = options.clients;
-  const clients = new ActionClients(connection, { ...options.clients, nameOption });
+  const busyMs = Math.max(0, leftMs - Math.min(BUSY_MARGIN_MS, leftMs / 10));
+  const clients = new ActionClients(connection, { ...options.clients, nameOption, busyMs });
   let report: Partial<ActionReport> | undefined;
   let soFar: ActionReport | undefined;
   let error: BmcError | undefined;

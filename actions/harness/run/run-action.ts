@@ -79,7 +79,7 @@ export async function runAction<Fields extends InputFields>(
   };
 }
 
-/** What was sent and not refused counts, unless the action has found out that nothing came of it. */
+/** Whether the machine has changed: a write that was sent and not refused counts, unless the action has found that it had no effect. */
 function changedBy(made: readonly Attempt[], last: Attempt): boolean | undefined {
   if (made.slice(0, -1).some(mayHaveChanged)) return true;
   return last.report?.changed ?? (last.error && mayHaveChanged(last) ? true : undefined);

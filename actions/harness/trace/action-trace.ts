@@ -38,7 +38,7 @@ export interface ActionTrace {
   finish(result: ActionResult): Promise<string | undefined>;
 }
 
-/** Undefined where the trace that this is a part of is not to be recorded. */
+/** Undefined if the trace that this belongs to is not recorded. */
 export function openActionTrace({ action, env, startedMs, write }: TraceStart): ActionTrace | undefined {
   const parent = parseTraceParent(env[TRACE_PARENT]);
   if (!isSampled(parent, env)) return undefined;
@@ -97,7 +97,7 @@ async function writeLines(
   }
 }
 
-/** Decides like a parent-based sampler. Of the values of `OTEL_TRACES_SAMPLER`, only "never" applies to a single action. */
+/** Decides like a parent-based sampler. Only "never" among the values of `OTEL_TRACES_SAMPLER` applies to a single action. */
 function isSampled(parent: TraceParent | undefined, env: Environment): boolean {
   if (parent) return parent.sampled;
   return !/^(parentbased_)?always_off$/.test(env["OTEL_TRACES_SAMPLER"]?.trim() ?? "");

@@ -23,7 +23,7 @@ export interface SecretFile {
 
 export interface Imported {
   readonly machines: readonly ImportedMachine[];
-  /** What all machines have, their credentials included, as the inventory has it. */
+  /** The common values of all machines, including credentials, in the inventory's form. */
   readonly defaults?: Readonly<Record<string, unknown>>;
   /** The secret of these defaults. */
   readonly shared?: SecretFile;

@@ -17,7 +17,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 export async function listIronic(env: Variables, folder: string): Promise<Imported> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const problems: string[] = [];
-  // The nodes are what is asked for.
+  // A node is required here, although all nodes are listed.
   const asked = { ...env, IRONIC_NODE: "any" };
   const { connection } = await readConnection({ env: asked, flags: {}, stdin: noInput, signal }, problems);
   if (problems.length > 0 || !connection?.ironic) {

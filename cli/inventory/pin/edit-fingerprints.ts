@@ -73,7 +73,7 @@ function insertedFirst(tls: YAMLMap, values: Values, text: string): Splice {
   return { from: start, to: start, text: first ? added + separator : added };
 }
 
-/** A `tls` of its own, after the host; or in place of one without a value. */
+/** Adds a `tls` map after the host, or replaces one without a value. */
 function tlsSplices(machine: YAMLMap, tls: unknown, values: Values, text: string): readonly Splice[] {
   const map = `{${values.map((pair) => pair.join(": ")).join(", ")}}`;
   if (isScalar(tls)) {

@@ -40,7 +40,10 @@ export function surveyCertificates(
   signal: AbortSignal,
 ): Promise<readonly CertificateResult[]> {
   const failed = (entry: MachineEntry, thrown: unknown): CertificateResult => ({
-    ...{ kind: "failed", entry, address: entry.host, error: BmcError.from(thrown) },
+    kind: "failed",
+    entry,
+    address: entry.host,
+    error: BmcError.from(thrown),
   });
   const work = (entry: MachineEntry, own: AbortSignal) => surveyOne(entry, timeoutMs, own);
   return mapLimited(entries, { mostAtATime: concurrency, work, failed }, signal);

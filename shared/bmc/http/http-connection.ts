@@ -328,8 +328,8 @@ export class HttpConnection {
 const PRIVATE_MEMBERS = /(\/(?:Sessions|Accounts)\/)[^/?#]+/gi;
 
 /**
- * As OpenTelemetry's conventions have an HTTP client's span. The URL itself may hold a webhook's secret; `doing`
- * never does.
+ * The span of a request, by OpenTelemetry's conventions for HTTP clients. It uses `doing` and not the URL, which may contain
+ * a webhook's secret.
  */
 function spanOf({ method, doing }: HttpRequest, host: string, port: number): SpanStart {
   const name = doing.replace(/[?#].*/s, "").replace(PRIVATE_MEMBERS, "$1{id}");

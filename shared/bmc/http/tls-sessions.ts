@@ -14,7 +14,7 @@ export interface TlsSession {
 
 type Peer = Pick<Endpoint, "host" | "port" | "tls">;
 
-/** As many as the runtime `in-process` has actions at a time by default. */
+/** One session for each action that the runtime `in-process` runs at a time by default. */
 const MAX_SESSIONS = 1_000;
 /** More than the certificate and ticket of a BMC need. */
 const MAX_BYTES = 16_384;

@@ -125,7 +125,7 @@ function certificateProblem(
   return certificateError({ found, code: String(authorizationError), weakness }, endpoint);
 }
 
-/** As OpenSSL's security level 2 has it, which Node uses. */
+/** The limit of OpenSSL's security level 2, which Node uses. */
 const SHORTEST_RSA_BITS = 2_048;
 
 /** What OpenSSL rejects a certificate for without a reason of its own; undefined if it is none of these. */

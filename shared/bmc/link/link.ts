@@ -38,6 +38,8 @@ export interface LinkOptions {
   readonly provider?: Provider | undefined;
   /** False takes silence for an answer; a BMC that says that it is busy is asked again all the same. */
   readonly retriesSilence: boolean;
+  /** For how long, from the beginning, writes are sent again that a busy BMC refuses; as `WRITE_RETRY` has it when absent. */
+  readonly busyMs?: number | undefined;
   readonly tracer: Tracer;
   readonly tap: WireTap | undefined;
   readonly nameOption: NameOption | undefined;
@@ -64,17 +66,20 @@ interface Progress {
 export class BmcLink {
   readonly #connection: Connection;
   readonly #options: LinkOptions;
-  /** In place of the connection's, once that has been changed on the BMC. */
+  readonly #patientUntilMs: number | undefined;
+  /** The current password, if it was changed on the BMC after the connection was made. */
   #password: Secret | undefined;
-  /** The same of its address. */
+  /** The current address, if it was changed on the BMC. */
   #host: string | undefined;
-  /** The same of its certificate. */
+  /** The current certificate's fingerprint, if it was changed on the BMC. */
   #fingerprint: string | undefined;
   #lastWrite: LastWrite | undefined;
   /** How many changes BMCs have accepted: a driver may send several for one write. */
   #acceptances = 0;
   readonly #closed = new AbortController();
   readonly #sessions = new Map<SessionProvider, Session>();
+  /** Sessions that no call uses any more, open until the client is closed. */
+  readonly #aside: Session[] = [];
   /** Openings and closings under way, which may be logging in or out. */
   readonly #looseEnds = new Set<Promise<unknown>>();
   /** Providers whose hint led nowhere in this client's life. */
@@ -91,6 +96,8 @@ export class BmcLink {
   constructor(connection: Connection, options: LinkOptions) {
     this.#connection = connection;
     this.#options = options;
+    const { busyMs, clock } = options;
+    this.#patientUntilMs = busyMs === undefined ? undefined : clock.monotonicMs() + busyMs;
     this.#hint = connection.hint;
   }
 
@@ -99,7 +106,7 @@ export class BmcLink {
     return this.#provider;
   }
 
-  /** Of the session opened last, as `SessionBase` has it. */
+  /** The `note` of the session that was opened last. */
   get note(): string | undefined {
     const session = this.#provider && this.#sessions.get(this.#provider);
     return session ? session.note?.() : this.#note;
@@ -111,7 +118,7 @@ export class BmcLink {
   }
 
   get roundTrips(): number {
-    return [...this.#sessions.values()].reduce(
+    return [...this.#sessions.values(), ...this.#aside].reduce(
       (sum, session) => sum + session.roundTrips(),
       this.#roundTripsBefore,
     );
@@ -165,6 +172,7 @@ export class BmcLink {
     // A process that exits now would leave a session on the BMC that an opening has just logged in.
     await Promise.all(this.#looseEnds);
     await Promise.all([...this.#sessions.keys()].map((name) => this.#drop(name)));
+    await Promise.all(this.#aside.splice(0).map((session) => this.#end(session)));
   }
 
   #access(driver: DriverName, candidates: readonly SessionProvider[], signal: AbortSignal): Access<Drivers> {
@@ -204,7 +212,7 @@ export class BmcLink {
       return this.#retrying(rule, signal, async () => this.#callOnceMore(session, call), instead);
     };
     const write: Access<Drivers>["write"] = async (call, { limitMs, isDone } = {}) => {
-      const rule = limitMs === undefined ? WRITE_RETRY : { ...WRITE_RETRY, busyMs: limitMs };
+      const rule = { ...WRITE_RETRY, ...defined({ busyMs: limitMs ?? this.#patienceMs() }) };
       await send(rule, this.#noting(having(driver, call)), isDone);
       if (this.#provider) progress.changedBy ??= this.#provider;
     };
@@ -279,6 +287,14 @@ export class BmcLink {
           this.#call(await this.#session(names, limit, ONE_ATTEMPT), having(driver, call)),
         );
       },
+      setAside: () => {
+        const open = this.#provider && this.#sessions.get(this.#provider);
+        if (!open) return undefined;
+        this.#sessions.delete(open.provider);
+        this.#hint = composeHint(this.#hint, open);
+        this.#aside.push(open);
+        return open.isForgotten;
+      },
       logInWith: async (password) => {
         this.#password = password;
         this.#accepting.clear();
@@ -302,6 +318,12 @@ export class BmcLink {
 
   async #dropAll(): Promise<void> {
     await Promise.all([...this.#sessions.keys()].map((name) => this.#untilDone(this.#drop(name))));
+  }
+
+  /** How long a write is still sent again. */
+  #patienceMs(): number | undefined {
+    const until = this.#patientUntilMs;
+    return until === undefined ? undefined : Math.max(0, until - this.#options.clock.monotonicMs());
   }
 
   /** A broken session is closed and its hint dropped: the BMC may have restarted or moved. */
@@ -517,6 +539,10 @@ export class BmcLink {
     this.#sessions.delete(name);
     this.#hint = composeHint(this.#hint, session);
     if (name === this.#provider) this.#note = session.note?.();
+    await this.#end(session);
+  }
+
+  async #end(session: Session): Promise<void> {
     await session.close();
     // Read after closing: logging out may take a round trip.
     this.#roundTripsBefore += session.roundTrips();

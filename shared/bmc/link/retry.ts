@@ -4,15 +4,15 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../contract/error-class.ts";
 import type { Logger } from "../../logger.ts";
 
-/** Which failures are tried again, how often and after what wait. */
+/** Which failures are retried, how often and after what wait. */
 export interface RetryRule {
   readonly classes: ReadonlySet<ErrorClass>;
   readonly attempts: number;
-  /** The same for a BMC that answers that it is not ready; `attempts` when absent. */
+  /** Number of attempts if the BMC answers that it is not ready. Default: `attempts`. */
   readonly busyAttempts?: number;
-  /** How long a BMC that answers that it is not ready is asked again; `busyAttempts` when absent. */
+  /** How long to retry if the BMC answers that it is not ready. Default: `busyAttempts` decides. */
   readonly busyMs?: number;
-  /** How often a reading is asked that gets an answer which BMCs give for a moment; once when absent. */
+  /** Number of attempts of a read that gets an answer which BMCs give only briefly. Default: 1. */
   readonly transientAttempts?: number;
   readonly backoff: Backoff;
 }

@@ -40,13 +40,17 @@ export interface SessionBase {
   started?(): StartedTask | undefined;
   /** Reads what a write of this provider started, once. */
   task?(started: StartedTask, signal: AbortSignal): Promise<OperationTask>;
+  /**
+   * Whether the BMC does not know this session any more, as after its restart; undefined if that cannot be told. Logs in nowhere.
+   */
+  isForgotten?(signal: AbortSignal): Promise<boolean | undefined>;
   /** Logs out and frees sockets within a few seconds, in any state. Never throws. */
   close(): Promise<void>;
 }
 
 /** How a write is repeated that a busy BMC has refused. */
 export interface Patience {
-  /** For how long, milliseconds; two minutes when absent. */
+  /** For how long, milliseconds; as long as the client is patient when absent. */
   readonly limitMs?: number;
   /** Looks before each repetition: true if the state is as asked, so that nothing is sent again. */
   readonly isDone?: () => Promise<boolean>;
@@ -60,7 +64,7 @@ export interface Access<Drivers> {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly log: Logger;
-  /** As in `SessionBase`, of the session that accepted the change. */
+  /** Calls `insist` of the session that accepted the change. */
   insist(): (() => void) | undefined;
   /** Whether a change was accepted, or may have been. From then on only one provider is used. */
   hasChanged(): boolean;
@@ -99,6 +103,8 @@ export interface Access<Drivers> {
     signal: AbortSignal,
     call: (session: SessionBase & Drivers) => Promise<T>,
   ): Promise<T>;
+  /** Keeps the session in use open beside those that later calls open. Returns its `isForgotten`; undefined if none is open. */
+  setAside(): SessionBase["isForgotten"];
   /**
    * Closes all sessions; the next call logs in with this password, or without one with the connection's own. It
    * uses the same provider: others may have other users.

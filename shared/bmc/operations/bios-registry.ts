@@ -10,7 +10,7 @@ export type BiosType = "Boolean" | "Integer" | "Enumeration" | "String" | "Passw
 /** What the BMC's registry says of an attribute; a field that it does not have is absent. */
 export interface BiosRegistryAttribute {
   readonly type: BiosType;
-  /** Of an enumeration. */
+  /** The values of an enumeration. */
   readonly values: readonly { readonly name: string; readonly displayName?: string }[];
   /** The registry's names and values of limits and flags: `LowerBound`, `MaxLength`, `ReadOnly`. */
   readonly properties: Readonly<Partial<Record<BiosProperty, BiosValue>>>;

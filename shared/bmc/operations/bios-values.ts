@@ -13,7 +13,7 @@ import {
   effectiveProperties,
 } from "./bios-registry.ts";
 
-/** As many values of an enumeration are listed in an error. */
+/** The most values of an enumeration to list in an error. */
 const MOST_LISTED = 16;
 
 /** Each suggestion compares a name with all names of the BIOS. */

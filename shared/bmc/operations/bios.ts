@@ -13,9 +13,9 @@ import { ChangeFailed, sendOnce, writeSetting } from "./read-back.ts";
 
 /** BIOS attributes of a machine, without passwords. */
 export interface BiosState {
-  /** As the last boot left them. */
+  /** The values in effect since the last boot. */
   readonly attributes: BiosAttributes;
-  /** Those that the next boot changes, with their new values. */
+  /** The attributes that the next boot changes, with their new values. */
   readonly pending: BiosAttributes;
   /** The BMC's name of the registry that describes them; absent if it names none. */
   readonly registry?: string;
@@ -66,9 +66,9 @@ export interface BiosRequest {
 
 /** Result of setting BIOS attributes. */
 export interface BiosReport {
-  /** The asked attributes as read before. */
+  /** The requested attributes before the change. */
   readonly before: BiosState;
-  /** The same as read back. */
+  /** The requested attributes as read back. */
   readonly after: BiosState;
   /** Whether anything was sent. */
   readonly changed: boolean;

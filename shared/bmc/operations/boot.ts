@@ -16,7 +16,7 @@ import { awaitState, insisting, READ_BACK_MS, refusalOf, reported } from "./read
 
 /** Result of setting a boot override. */
 export interface BootReport {
-  /** As read back; its device is `unknown` where that is not possible. */
+  /** The override as read back; its device is `unknown` if the BMC cannot show it. */
   readonly after: BootOverride;
   /** Whether anything was sent. */
   readonly changed: boolean;

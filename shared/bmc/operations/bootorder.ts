@@ -25,9 +25,9 @@ export interface BootOrderDriver {
 
 /** Result of setting the boot order. */
 export interface BootOrderReport {
-  /** As read before. */
+  /** The order before the change. */
   readonly before: readonly BootOption[];
-  /** As read back. */
+  /** The order as read back. */
   readonly after: readonly BootOption[];
   /** Whether anything was sent. */
   readonly changed: boolean;
@@ -120,7 +120,7 @@ const idsOf = (order: readonly BootOption[]) => order.map(({ id }) => id);
 const isSame = (a: readonly BootOption[], b: readonly BootOption[]) =>
   idsOf(a).join("\n") === idsOf(b).join("\n");
 
-/** As many are named for people. */
+/** The most options to name for people. */
 const MOST_NAMED = 4;
 
 /** For people: `boot order PXE NIC 1, Hard Drive, and 3 more`. */

@@ -9,7 +9,7 @@ export interface CertificateSummary {
   readonly fingerprint: string;
   /** Its subject on one line: `CN=bmc-7.example.org, O=Example`. */
   readonly subject: string;
-  /** The same of its issuer. */
+  /** Its issuer on one line. */
   readonly issuer: string;
   /** When it expires, ISO 8601. */
   readonly notAfter: string;

@@ -8,7 +8,7 @@ const LONGEST_LINE = INPUT_BYTES.consoleLine;
 const LONGEST_STRING = 256;
 
 const ESCAPE = "\u001b";
-/** The same in one byte (C1). */
+/** The beginning of a control sequence in one byte (C1). */
 const CONTROL_SEQUENCE = "\u009b";
 /** Final characters of control sequences that place the cursor elsewhere or clear the screen (ECMA-48 section 8.3). */
 const MOVES = new Set("ABEFHJdfST");

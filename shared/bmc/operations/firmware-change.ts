@@ -21,7 +21,7 @@ export function compareFirmware(
   const gone = after.some(isGap) ? [] : old.filter(({ id }) => !now.some((item) => item.id === id));
   const come = before.some(isGap) ? [] : now.filter(({ id }) => !old.some((item) => item.id === id));
   const updated = now.flatMap((to) => {
-    const from = old.find(({ id }) => id === to.id);
+    const from = sameProgram(to, now, old);
     return from && to.version !== undefined && to.version !== from.version ? [{ from, to }] : [];
   });
   const replaced = come.map((to) => {
@@ -33,6 +33,24 @@ export function compareFirmware(
     gone: new Set(gone.map(({ id }) => id)),
     waiting: after.filter((item) => item.state !== undefined && !before.some(({ id }) => id === item.id)),
   };
+}
+
+/**
+ * The program of one reading of the inventory in another one; undefined if that cannot be told. BMCs give IDs that are numbers
+ * anew: where another program has the ID, a name that both readings have once decides.
+ */
+export function sameProgram(
+  item: FirmwareItem,
+  own: readonly FirmwareItem[],
+  other: readonly FirmwareItem[],
+): FirmwareItem | undefined {
+  const there = other.find(({ id }) => id === item.id);
+  if (!there || there.name === item.name) return there;
+  const named = (items: readonly FirmwareItem[], wanted: string) =>
+    items.filter((each) => isInUse(each) && each.name === wanted);
+  const [found, ...others] = named(other, item.name);
+  if (!found && named(own, there.name).length === 0) return there;
+  return others.length === 0 && named(own, item.name).length === 1 ? found : undefined;
 }
 
 function isInUse({ state, unread }: FirmwareItem): boolean {

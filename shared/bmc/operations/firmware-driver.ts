@@ -59,7 +59,10 @@ export interface FirmwareRequest {
 }
 
 /** What a driver sends. */
-export type FirmwareSend = Pick<FirmwareRequest, "image" | "targets" | "applyTime">;
+export interface FirmwareSend extends Pick<FirmwareRequest, "image" | "applyTime"> {
+  /** Listed components to update; empty leaves the choice to the BMC. */
+  readonly targets: readonly Pick<FirmwareItem, "id" | "name">[];
+}
 
 export interface FirmwareDriver {
   list(signal: AbortSignal): Promise<readonly FirmwareItem[]>;

@@ -63,7 +63,7 @@ interface TaskPort {
   readonly clock: Clock;
   sleep(ms: number): Promise<void>;
   progress(text: string, limitMs?: number): void;
-  /** As in `Access`. */
+  /** Reads a task through the session that started it. */
   task(started: StartedTask): Promise<OperationTask | BmcError>;
 }
 

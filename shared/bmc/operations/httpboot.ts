@@ -18,9 +18,9 @@ export type HttpBootWay = "http-boot-uri" | "bios-attributes";
 
 /** Result of setting the URI of HTTP boot. */
 export interface HttpBootReport {
-  /** As read before; empty if the firmware takes the DHCP server's. */
+  /** The URI before the change; empty if the firmware takes the DHCP server's. */
   readonly before: string;
-  /** As read back. */
+  /** The URI as read back. */
   readonly after: string;
   /** Whether anything was sent. */
   readonly changed: boolean;

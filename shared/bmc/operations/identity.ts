@@ -3,7 +3,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 /** Fields that no two machines, parts, keys or users of one BMC share. */
 const UNIQUE = ["SerialNumber", "UUID", "MACAddress", "UserName", "Fingerprint"] as const;
 /** Fields that name a resource. BMCs give the name or ID of one that is gone to another. */
-const NAMING = ["Id", "Name", "Subject"] as const;
+const NAMING = ["Id", "Name", "Subject", "MediaTypes"] as const;
 const FIELDS = [...UNIQUE, ...NAMING];
 type Field = (typeof FIELDS)[number];
 

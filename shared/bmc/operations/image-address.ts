@@ -17,7 +17,7 @@ export interface ImageAddress {
 const HOST = String.raw`\[[\da-f:.]+(?:%[\w.-]+)?\]|[^\s\p{C}/@?#:[\]\\]+`;
 const PORT = String.raw`(?::\d{1,5})?`;
 const URL_FORM = new RegExp(String.raw`^(https?|nfs|cifs|smb)://((?:${HOST})${PORT})(/[^\s@]*)$`, "iu");
-/** As `mount` has it: `host:/export/x.iso`. */
+/** An NFS address in the form of `mount`: `host:/export/x.iso`. */
 const NFS_FORM = new RegExp(`^(${HOST}):(/[^/@][^@]*)$`, "iu");
 /** A scheme with one slash too few. */
 const SCHEME = /^(.|https?|nfs|cifs|smb|s?ftp|tftp|scp|file)$/i;

@@ -15,9 +15,9 @@ export interface IndicatorDriver {
 
 /** Result of switching the identify LED. */
 export interface IndicatorReport {
-  /** As read before; absent where that is not possible. */
+  /** The state before the change; absent if the BMC cannot show it. */
   readonly before?: IndicatorState;
-  /** As read back; absent where that is not possible. */
+  /** The state as read back; absent if the BMC cannot show it. */
   readonly after?: IndicatorState;
   /** Whether anything was sent. */
   readonly changed: boolean;

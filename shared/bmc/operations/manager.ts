@@ -2,7 +2,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import type { SessionProvider } from "../../contract/vocabulary.ts";
 import { formatSeconds } from "../../duration.ts";
 import { withTimeout } from "../../timeout.ts";
-import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { type Access, defineOperations, type Plan, type Run, type SessionBase } from "./access.ts";
 import { ok } from "./finding.ts";
 import { BackgroundWork } from "./follow-task.ts";
 import type { PowerDriver } from "./power.ts";
@@ -35,6 +35,15 @@ export interface ManagerDriver {
   info(signal: AbortSignal): Promise<BmcInfo>;
   /** The BMC's clock, milliseconds since the epoch; undefined where the BMC does not report it. */
   clockMs(signal: AbortSignal): Promise<number | undefined>;
+  /** When the BMC last started; undefined where it does not report it. */
+  lastStart?(signal: AbortSignal): Promise<BmcStart | undefined>;
+}
+
+/** When a BMC last started. Both are by its own clock, milliseconds since the epoch. */
+export interface BmcStart {
+  readonly startedMs: number;
+  /** The time of the reading. */
+  readonly clockMs?: number;
 }
 
 /** Result of a BMC's restart. */
@@ -59,8 +68,8 @@ export const managerOperations = defineOperations({
       run(signal, ({ read }) => read(({ manager }) => manager.clockMs(signal))),
 
     /**
-     * Restarts the BMC and waits until it was silent and answers again, through the provider that took the reset.
-     * `onSent` is called when the reset was sent.
+     * Restarts the BMC and waits until it has proved that, through the provider that took the reset. `onSent` is called when the
+     * reset was sent.
      */
     resetManager: (
       kind: BmcResetKind,
@@ -88,25 +97,42 @@ type ManagerPort = Omit<ReturnType<typeof portOf>, "work" | "disprove"> & {
 };
 
 function portOf(access: Access<ManagerDrivers>, kind: BmcResetKind, signal: AbortSignal, onSent: () => void) {
-  const { clock, afresh, disprove, sleep, progress } = access;
+  const { clock, read, afresh, setAside, disprove, sleep, progress } = access;
   const work = new BackgroundWork(access, signal);
   let through: SessionProvider | undefined;
+  let isForgotten: SessionBase["isForgotten"];
   return {
     clock,
-    reset: () =>
-      work.start(({ provider, manager }) => {
+    lastStart: () => read(async ({ manager }) => manager.lastStart?.(signal)),
+    reset: async () => {
+      await work.start(({ provider, manager }) => {
         through = provider;
         return manager.reset(kind, signal);
-      }),
+      });
+      isForgotten = setAside();
+    },
     work,
     disprove,
     /** One attempt on a new session through the provider that took the reset, in which silence is an answer. */
-    probe: (limitMs: number): Promise<unknown> =>
-      withTimeout(limitMs, signal, (limit) => afresh(through, limit, ({ power }) => power.read(limit))),
+    probe: (limitMs: number, readsStart: boolean): Promise<BmcStart | undefined> =>
+      withTimeout(limitMs, signal, (limit) =>
+        afresh(through, limit, async ({ power, manager }) => {
+          await power.read(limit);
+          return readsStart ? manager.lastStart?.(limit) : undefined;
+        }),
+      ),
+    /** Whether the BMC does not know the session any more that took the reset; undefined if that cannot be told. */
+    isForgotten: async (limitMs: number): Promise<boolean | undefined> =>
+      isForgotten && withTimeout(limitMs, signal, isForgotten).catch(noAnswer),
     sleep,
     progress,
     onSent,
   };
+
+  function noAnswer(): undefined {
+    signal.throwIfAborted();
+    return undefined;
+  }
 }
 
 /** For people, as far as the BMC reports it: `Contoso BMC-2000, firmware 1.45.455b66, serial XYZ7`. */
@@ -130,63 +156,77 @@ const GOES_AWAY_MS = 60_000;
 const WATCH_MS = 1_000;
 const WAIT_MS = 2_000;
 /** One look that fails may have another reason: a lost packet, a gateway. */
-const SILENT_LOOKS = 2;
+const SURE_LOOKS = 2;
 /** A BMC that takes no connection for so long is away, as one look shows; what is lost on the way fails sooner or later. */
 const SILENT_MS = 1_000;
+/** What lost the answer to the reset explains a silence that follows at once, unless it lasts longer. */
+const SAME_FAULT_MS = 15_000;
+/** A BMC that is back may show its new start only when its clock is right. */
+const SHOWS_START_MS = 30_000;
+/** Computed times differ by some seconds from one reading to the next. */
+const SAME_START_MS = 5_000;
+/** IPMI 2.0 section 6.12.15: a BMC ends a session after a minute without a packet. */
+const IDLE_MS = 55_000;
 
 /**
- * Restarts the BMC and waits until it was silent and answers again, for `timeoutMs` at most. Another provider that
- * answers sooner does not count. The reset is never sent twice: when it is refused or its answer is lost, only a BMC that
- * goes away has taken it, and only one that never goes away has proved that it has not. A warm reset may be over without a moment's silence, which the summary then says.
+ * Restarts the BMC and waits until it has proved that, for `timeoutMs` at most: by the time of its last start, by a session that it
+ * does not know any more, or by a silence that nothing else explains. Another provider that answers sooner does not count. The
+ * reset is never sent twice: when it is refused or its answer is lost, only one that never goes away has proved that it has
+ * not taken it.
  */
 export async function resetManager(
   port: ManagerPort,
   kind: BmcResetKind,
   timeoutMs: number,
 ): Promise<ManagerResetReport> {
+  const readMs = port.clock.monotonicMs();
+  const start = await port.lastStart();
   const startedMs = port.clock.monotonicMs();
   const elapsedMs = () => port.clock.monotonicMs() - startedMs;
   const leftMs = (limitMs: number) => Math.max(0, limitMs - elapsedMs());
   // A BMC that restarts at once loses its answer.
   const lost = await uncertainty(port.reset);
   port.onSent();
+  const proof = new ResetProof({ start, readMs, lost, sentMs: port.clock.monotonicMs() });
   const watchMs = Math.min(GOES_AWAY_MS, timeoutMs);
+  let watchEndMs = watchMs;
   let silence: BmcError | undefined;
-  let silentLooks = 0;
-  let isAway = false;
   port.progress("reset sent, waiting until the BMC is silent", leftMs(watchMs));
-  for (let pauseMs = WATCH_MS; leftMs(silence ? timeoutMs : watchMs) > 0; ) {
+  for (let pauseMs = WATCH_MS; leftMs(silence ? timeoutMs : watchEndMs) > 0; ) {
     await port.sleep(Math.min(pauseMs, leftMs(timeoutMs)));
+    const wasAway = proof.isAway;
     // The last probe is sent when the time has expired.
-    const lookedMs = elapsedMs();
-    const failure = await silenceOf(() => port.probe(Math.max(WATCH_MS, leftMs(timeoutMs))));
-    const isSilent = failure?.class === "unreachable" && elapsedMs() - lookedMs >= SILENT_MS;
-    if (!failure && silentLooks >= SILENT_LOOKS) {
+    const limitMs = Math.max(WATCH_MS, leftMs(timeoutMs));
+    const atMs = port.clock.monotonicMs();
+    const seen = await lookAt(port, limitMs, start !== undefined);
+    const isForgotten = isReached(seen) ? await port.isForgotten(limitMs) : undefined;
+    proof.add(seen, { isForgotten, atMs, nowMs: port.clock.monotonicMs() });
+    silence = seen instanceof BmcError ? seen : undefined;
+    if (!silence && proof.isDone) {
       const after = formatSeconds(elapsedMs());
       return { changed: true, summary: `BMC reset (${kind}), answers again after ${after}` };
     }
-    silence = failure;
-    silentLooks = failure ? silentLooks + (isSilent ? SILENT_LOOKS : 1) : 0;
-    pauseMs = silentLooks >= SILENT_LOOKS ? WAIT_MS : WATCH_MS;
-    const refused = failure ? undefined : await port.work?.failure("the reset of the BMC");
+    pauseMs = proof.isAway ? WAIT_MS : WATCH_MS;
+    const refused = silence ? undefined : await port.work?.failure("the reset of the BMC");
     if (refused) throw refused;
-    if (!isAway && silentLooks >= SILENT_LOOKS) {
-      isAway = true;
-      port.progress("waiting until the BMC answers again", leftMs(timeoutMs));
+    if (wasAway && !silence) {
+      watchEndMs = Math.min(timeoutMs, Math.max(watchEndMs, elapsedMs() + SHOWS_START_MS));
     }
+    if (!wasAway && proof.isAway) port.progress("waiting until the BMC answers again", leftMs(timeoutMs));
   }
   if (silence) {
     const text = `the BMC did not answer within ${formatSeconds(timeoutMs)} of its reset`;
     throw new BmcError("timeout", `${text}: ${silence.message}`, { cause: silence });
   }
-  return neverSilent(port, kind, { lost, watchMs });
+  throw unproven(port, kind, { proof, lost, watchMs });
 }
 
-/** Why the BMC does not answer; undefined when it does. */
-async function silenceOf(probe: () => Promise<unknown>): Promise<BmcError | undefined> {
+/** What one look showed: when the BMC started, if it says so, or why it gave no answer. */
+type Seen = BmcStart | undefined | BmcError;
+
+async function lookAt(port: ManagerPort, limitMs: number, readsStart: boolean): Promise<Seen> {
   try {
-    await probe();
-    return undefined;
+    return await port.probe(limitMs, readsStart);
   } catch (thrown) {
     const error = BmcError.from(thrown);
     if (!isFinal(error)) return error;
@@ -195,22 +235,135 @@ async function silenceOf(probe: () => Promise<unknown>): Promise<BmcError | unde
   }
 }
 
-function neverSilent(
+/** Whether the BMC gave any answer. */
+function isReached(seen: Seen): boolean {
+  return !(seen instanceof BmcError) || !["unreachable", "timeout"].includes(seen.class);
+}
+
+interface Sent {
+  /** The last start before, and when it was read on the monotonic clock. */
+  readonly start: BmcStart | undefined;
+  readonly readMs: number;
+  readonly sentMs: number;
+  /** Why the answer to the reset leaves open whether it was taken. */
+  readonly lost: BmcError | undefined;
+}
+
+/** What the looks at a BMC prove about its reset. */
+class ResetProof {
+  readonly #sent: Sent;
+  #lastHeardMs: number;
+  #silentLooks = 0;
+  #silentSinceMs: number | undefined;
+  #hasAnswered = false;
+  #forgotten = 0;
+  #isSilenceProof = false;
+  #denial: string | undefined;
+  #isRestarted = false;
+  #wasSilent = false;
+
+  constructor(sent: Sent) {
+    this.#sent = sent;
+    this.#lastHeardMs = sent.sentMs;
+  }
+
+  /** The BMC is silent for longer than for a look. */
+  get isAway(): boolean {
+    return this.#silentLooks >= SURE_LOOKS;
+  }
+
+  /** The reset is proven. */
+  get isDone(): boolean {
+    return this.#isRestarted || (this.#isSilenceProof && this.#denial === undefined);
+  }
+
+  /** For people, what speaks against the reset. */
+  get denial(): string | undefined {
+    return this.#denial;
+  }
+
+  /** The BMC was away once, whatever the reason. */
+  get wasSilent(): boolean {
+    return this.#wasSilent;
+  }
+
+  add(
+    seen: Seen,
+    {
+      isForgotten,
+      atMs,
+      nowMs,
+    }: { readonly isForgotten: boolean | undefined; readonly atMs: number; readonly nowMs: number },
+  ): void {
+    this.#noteSession(isForgotten, nowMs);
+    if (seen instanceof BmcError) {
+      const isSilent = seen.class === "unreachable" && nowMs - atMs >= SILENT_MS;
+      this.#silentSinceMs ??= atMs;
+      this.#silentLooks += isSilent ? SURE_LOOKS : 1;
+      this.#wasSilent ||= this.isAway;
+      return;
+    }
+    if (this.isAway) this.#noteSilence(nowMs);
+    this.#denial = undefined;
+    this.#silentLooks = 0;
+    this.#silentSinceMs = undefined;
+    this.#hasAnswered = true;
+    if (seen) this.#noteStart(seen, nowMs);
+    else if (isForgotten === false) this.#denial = "it still knows the session that it was sent in";
+  }
+
+  #noteSession(isForgotten: boolean | undefined, nowMs: number): void {
+    if (isForgotten === undefined) return;
+    if (!isForgotten) {
+      this.#lastHeardMs = nowMs;
+      this.#forgotten = 0;
+    } else if (nowMs - this.#lastHeardMs < IDLE_MS) this.#forgotten += 1;
+    const looks = this.isAway ? 1 : SURE_LOOKS;
+    if (this.#forgotten >= looks) this.#isRestarted = true;
+  }
+
+  #noteSilence(nowMs: number): void {
+    const { lost } = this.#sent;
+    const lastedMs = nowMs - (this.#silentSinceMs ?? nowMs);
+    this.#isSilenceProof ||= lost === undefined || this.#hasAnswered || lastedMs >= SAME_FAULT_MS;
+  }
+
+  #noteStart({ startedMs, clockMs }: BmcStart, nowMs: number): void {
+    const { start, readMs } = this.#sent;
+    if (!start) return;
+    const shiftMs = startedMs - start.startedMs;
+    // A clock that was set moves a start that is computed from the uptime with it.
+    const setMs =
+      clockMs === undefined || start.clockMs === undefined ? 0 : clockMs - start.clockMs - (nowMs - readMs);
+    if (Math.min(Math.abs(shiftMs), Math.abs(shiftMs - setMs)) > SAME_START_MS) this.#isRestarted = true;
+    else this.#denial = `its last reset was at ${new Date(startedMs).toISOString()}, as before`;
+  }
+}
+
+function unproven(
   port: Pick<ManagerPort, "disprove">,
   kind: BmcResetKind,
-  { lost, watchMs }: { readonly lost: BmcError | undefined; readonly watchMs: number },
-): ManagerResetReport {
-  const seen = `it did not become unreachable within ${formatSeconds(watchMs)}`;
-  if (lost?.class === "unsupported" && kind === "cold" && watchMs === GOES_AWAY_MS) {
+  {
+    proof,
+    lost,
+    watchMs,
+  }: { readonly proof: ResetProof; readonly lost: BmcError | undefined; readonly watchMs: number },
+): BmcError {
+  const silence = proof.wasSilent
+    ? "it was silent and answers again, which need not be its restart"
+    : `it did not become unreachable within ${formatSeconds(watchMs)}`;
+  const seen = [silence, proof.denial].filter((text) => text !== undefined).join(", and ");
+  const isWatched = watchMs === GOES_AWAY_MS;
+  if (lost?.class === "unsupported" && kind === "cold" && isWatched && !proof.wasSilent) {
     port.disprove?.();
-    throw new BmcError("unsupported", `${lost.message}; ${seen}`, { cause: lost });
+    return new BmcError("unsupported", `${lost.message}; ${seen}`, { cause: lost });
   }
   if (lost) {
     const text = `${lost.message}; the BMC may have been reset, ${seen}: not sent again`;
     const errorClass = lost.class === "unreachable" ? "timeout" : lost.class;
-    throw new BmcError(errorClass, text, { cause: lost, uncertain: true });
+    return new BmcError(errorClass, text, { cause: lost, uncertain: true });
   }
-  if (watchMs < GOES_AWAY_MS) throw new BmcError("timeout", `the BMC accepted the reset, but ${seen}`);
-  if (kind === "cold") throw new BmcError("verify", `the BMC accepted the cold reset, but ${seen}`);
-  return { changed: true, summary: `BMC reset (${kind}) accepted; ${seen}, and it answers` };
+  const text = `the BMC accepted the ${kind} reset, but ${seen}`;
+  if (!isWatched) return new BmcError("timeout", text);
+  return new BmcError("verify", `${text}: the end is unknown`, { uncertain: true });
 }

@@ -34,7 +34,7 @@ export interface MediaOptions {
 
 /** An image, and where it goes. */
 export interface MediaImage extends MediaOptions {
-  /** As `parseImageAddress` reads it; BMCs differ in what they take. */
+  /** An address that `parseImageAddress` accepts; BMCs differ in the forms that they accept. */
   readonly url: string;
 }
 
@@ -76,7 +76,7 @@ export interface ListedMediaDrive {
 export interface MediaList {
   /** In the BMC's order. */
   readonly drives: readonly ListedMediaDrive[];
-  /** Those that could not be read. */
+  /** The drives that could not be read. */
   readonly unread?: readonly Unread[];
 }
 

@@ -3,7 +3,7 @@ import { attributeValue, type BiosAttributes } from "./bios-registry.ts";
 
 /** What a machine boots from with UEFI HTTP boot. */
 export interface HttpBootRequest {
-  /** Of a boot program or image; empty takes the DHCP server's. */
+  /** URI of a boot program or image; empty uses the DHCP server's. */
   readonly uri: string;
   /** The firmware's name of the network interface, where BIOS attributes select it; the present one if absent. */
   readonly interface?: string;

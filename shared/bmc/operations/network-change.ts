@@ -6,11 +6,11 @@ import { caught, isDenial, isFinal, unverified } from "./read-back.ts";
 
 /** Result of changing a BMC's network interface. */
 export interface NetworkReport {
-  /** As read before. */
+  /** The settings before the change. */
   readonly before: NetworkSettings;
-  /** As read back; absent if the BMC took its address from DHCP and does not answer at the old one any more. */
+  /** The settings as read back; absent if the BMC uses DHCP now and no longer answers at the old address. */
   readonly after?: NetworkSettings;
-  /** Where the BMC was read; absent if that is not known any more. */
+  /** The address at which the BMC was read back; absent if it is unknown. */
   readonly host?: string;
   /** Whether anything was sent. */
   readonly changed: boolean;
@@ -51,9 +51,12 @@ export async function setNetwork(port: NetworkPort, change: AskedChange): Promis
     return { before, after: before, host: port.host, changed: false, summary: `already ${summary}` };
   }
   onStage("sending", before);
-  const endMs = port.clock.monotonicMs() + change.timeoutMs;
+  const startedMs = port.clock.monotonicMs();
   // A BMC that loses its address with the change never answers it: half of the time is for looking.
-  const failure = await caught(() => port.write({ before, target }, change.timeoutMs / 2));
+  const halfMs = change.timeoutMs / 2;
+  const failure = await caught(() => port.write({ before, target }, halfMs));
+  // A BMC that was busy has used up the other half.
+  const endMs = Math.max(startedMs + change.timeoutMs, port.clock.monotonicMs() + halfMs);
   const lost = failure && (await notRefused(port, change, failure));
   onStage("sent", before);
   const moved = isDirect && target.address !== before.address ? target.address : undefined;

@@ -6,7 +6,7 @@ import { type PxeSwitch, pxeSwitches, pxeValues } from "./network-boot-attribute
 export interface NicPxeReport {
   /** The interfaces and their PXE, as the next boot had it before. */
   readonly before: readonly PxeSwitch[];
-  /** As read back, for the next boot. */
+  /** The switches as read back, for the next boot. */
   readonly after: readonly PxeSwitch[];
   /** Whether anything was sent. */
   readonly changed: boolean;

@@ -29,9 +29,9 @@ export interface NtpDriver {
 
 /** Result of setting time servers. */
 export interface NtpReport {
-  /** As read before. */
+  /** The settings before the change. */
   readonly before: NtpSettings;
-  /** As read back. */
+  /** The settings as read back. */
   readonly after: NtpSettings;
   /** Whether anything was sent. */
   readonly changed: boolean;

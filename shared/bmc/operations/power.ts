@@ -6,7 +6,7 @@ import { formatSeconds } from "../../duration.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok, warning } from "./finding.ts";
 import { BackgroundWork } from "./follow-task.ts";
-import { ChangeFailed } from "./read-back.ts";
+import { ChangeFailed, EndUnknown } from "./read-back.ts";
 import type { Proof } from "./write-proof.ts";
 
 /** One command to a BMC, with the provider's own best way to send it. */
@@ -92,9 +92,9 @@ export interface PowerReading {
 
 /** Result of a power operation. */
 export interface PowerReport {
-  /** As read before. */
+  /** The state before the operation. */
   readonly before: PowerState;
-  /** As read afterwards. */
+  /** The state after the operation. */
   readonly after: PowerState;
   /** Whether a command was sent. */
   readonly changed: boolean;
@@ -168,9 +168,9 @@ function portOf(access: Access<PowerDrivers>, signal: AbortSignal) {
     clock,
     read: () => read(readState),
     look: () => look(readState),
-    /** Of the state read last, as `PowerDriver` has it. */
+    /** The BMC's own word for the state that was read last. */
     stateName: () => stateName,
-    /** Of the same state. */
+    /** The mark of the machine's last reset in the state that was read last. */
     resetMark: () => resetMark,
     hasChanged,
     disprove,
@@ -252,8 +252,8 @@ export async function setPower(port: PowerPort, request: PowerRequest): Promise<
         return { before, after: "on", changed: true, summary: `on after ${took()} (was off, so powered on)` };
       }
       const endsMs = port.clock.monotonicMs() + request.timeoutMs;
-      await sendCommand(port, "reset", before, endsMs);
-      await port.work?.ended("reset", request.timeoutMs);
+      const { mark } = await sendCommand(port, "reset", before, endsMs);
+      await ended(port, "reset", { from: before, before: mark }, endsMs);
       const leftMs = Math.max(0, endsMs - port.clock.monotonicMs());
       await reach(port, "on", leftMs, "the reset was accepted", request.timeoutMs);
       return { before, after: "on", changed: true, summary: `reset, on after ${took()}` };
@@ -359,10 +359,14 @@ async function powerOff(port: PowerPort, request: Extract<PowerRequest, { verb: 
   }
   let { refusal, doubt } = await tryGraceful(port, request.mode, request.softTimeoutMs);
   if (refusal === undefined) {
+    const endsMs = port.clock.monotonicMs() + request.softTimeoutMs;
     const watched = await reached(port, "off", request.softTimeoutMs, "shutdown requested");
     const { held, last, failure } = watched;
     if (held) return "graceful";
     refusal = failure?.message;
+    // BMCs call a shutdown failed that the operating system carries out: it gets its time all the same.
+    const leftMs = endsMs - port.clock.monotonicMs();
+    if (failure && leftMs > 0 && (await reached(withoutWork(port), "off", leftMs)).held) return "graceful";
     if (request.mode === "soft") {
       if (failure) throw failure;
       const waited = formatSeconds(request.softTimeoutMs);
@@ -405,8 +409,8 @@ async function cycle(
 ): Promise<string> {
   const endsMs = port.clock.monotonicMs() + request.timeoutMs;
   const own = request.offDurationMs === 0 ? await offered(port, "cycle") : undefined;
-  const sent = own === undefined ? "refused" : await sendCycle(port, from, endsMs);
-  if (sent === "refused") {
+  const cycled = own === undefined ? undefined : await sendCycle(port, from, endsMs);
+  if (!cycled) {
     const offMs = request.offDurationMs || COMPOSED_OFF_MS;
     // What cannot be powered on again is not powered off.
     await port.plan("on");
@@ -416,16 +420,16 @@ async function cycle(
     await command(port, "on", "on", request.timeoutMs);
     return `off for ${formatSeconds(offMs)}, then on`;
   }
+  const { isSeen, mark } = cycled;
   const watchMs = Math.min(CYCLE_WATCH_MS, request.timeoutMs);
-  const { held, failure } =
-    sent === "seen"
-      ? { held: true, failure: undefined }
-      : // Paused, or any other word, is not off.
-        await watch(port, (state) => state === "off", watchMs, "waiting for power off");
+  const { held, failure } = isSeen
+    ? { held: true, failure: undefined }
+    : // Paused, or any other word, is not off.
+      await watch(port, (state) => state === "off", watchMs, "waiting for power off");
   if (failure) throw failure;
   const leftMs = () => Math.max(0, endsMs - port.clock.monotonicMs());
   // What was too fast to be seen is shown by its task alone.
-  if (!held) await port.work?.ended("cycle", leftMs());
+  if (!held) await ended(port, "cycle", { from, before: mark }, endsMs);
   await reach(port, "on", leftMs(), "the cycle was accepted", request.timeoutMs);
   return held ? "off, then on" : "confirmed by the BMC, too fast to observe off";
 }
@@ -446,36 +450,42 @@ async function powerOffForCycle(port: PowerPort, timeoutMs: number): Promise<voi
   }
 }
 
-/** BMCs may say only when it is sent that they have no cycle. */
+/** BMCs may say only when it is sent that they have no cycle, for which this is undefined. */
 async function sendCycle(
   port: PowerPort,
   from: PowerState,
   endsMs: number,
-): Promise<"accepted" | "seen" | "refused"> {
+): Promise<SentCommand | undefined> {
   try {
     return await sendCommand(port, "cycle", from, endsMs);
   } catch (thrown) {
     const error = BmcError.from(thrown);
-    if (error.class === "unsupported" && !error.uncertain) return "refused";
+    if (error.class === "unsupported" && !error.uncertain) return undefined;
     throw thrown;
   }
 }
 
+/** What the machine showed before a command, and whether it has shown afterwards that it was carried out. */
+interface SentCommand {
+  readonly mark: ResetMark | undefined;
+  readonly isSeen: boolean;
+}
+
 /**
- * Sends what does something again each time. After a refusal or a lost answer the machine decides: what it shows as done is
- * `seen`, and only what it proves not to have happened is sent again, or another way.
+ * Sends what does something again each time. After a refusal or a lost answer the machine decides, and only what it proves not to
+ * have happened is sent again, or another way.
  */
 async function sendCommand(
   port: PowerPort,
   name: "reset" | "cycle",
   from: PowerState,
   endsMs: number,
-): Promise<"accepted" | "seen"> {
+): Promise<SentCommand> {
   for (let attempt = 1; ; attempt += 1) {
     const before = port.resetMark?.();
     try {
       await port.send(name);
-      return "accepted";
+      return { mark: before, isSeen: false };
     } catch (thrown) {
       const error = BmcError.from(thrown);
       const isLocal = ["cancelled", "internal", "tls", "usage"].includes(error.class);
@@ -491,7 +501,7 @@ async function sendCommand(
       if (name === "reset" && state === "off" && !error.uncertain) {
         throw new BmcError("state", NOTHING_TO_RESET, { cause: error });
       }
-      if (proof === "done") return "seen";
+      if (proof === "done") return { mark: before, isSeen: true };
       if (error.uncertain && proof === "unknown") throw mayHaveBeen(name, error);
       if (error.uncertain) port.disprove?.();
       const leftMs = endsMs - port.clock.monotonicMs();
@@ -501,6 +511,23 @@ async function sendCommand(
       const pauseMs = Math.max(backoffMs(REPEAT, attempt), error.retryAfterMs ?? 0);
       await port.sleep(Math.min(leftMs, pauseMs));
     }
+  }
+}
+
+/** Waits for the end of what a command left running. Where the end is unknown, only what the machine shows makes it a success. */
+async function ended(
+  port: PowerPort,
+  name: "reset" | "cycle",
+  machine: { readonly from: PowerState; readonly before: ResetMark | undefined },
+  endsMs: number,
+): Promise<void> {
+  const leftMs = () => Math.max(0, endsMs - port.clock.monotonicMs());
+  try {
+    await port.work?.ended(name, leftMs());
+  } catch (thrown) {
+    if (!(thrown instanceof EndUnknown)) throw thrown;
+    const { proof } = await deedOf(port, machine, Math.min(CYCLE_WATCH_MS, leftMs()));
+    if (proof !== "done") throw thrown;
   }
 }
 

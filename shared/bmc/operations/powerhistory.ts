@@ -34,13 +34,13 @@ export interface PowerFacts {
 
 /** The entries that may explain a restart. */
 export interface FoundEvents {
-  /** Of each log, oldest first. */
+  /** The entries of each log, oldest first. */
   readonly logs: readonly (readonly FoundEvent[])[];
   readonly unread: readonly Unread[];
 }
 
 export interface EventsRequest {
-  /** Of the last restart, milliseconds since the epoch; undefined where the logs must tell. */
+  /** Time of the last restart, milliseconds since the epoch; undefined if only the logs can show it. */
   readonly resetMs: number | undefined;
   /** How long before the restart is enough; 0 for all. */
   readonly windowMs: number;

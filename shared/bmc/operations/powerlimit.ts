@@ -24,9 +24,9 @@ export interface PowerLimitDriver {
 
 /** Result of setting a power limit. */
 export interface PowerLimitReport {
-  /** As read before. */
+  /** The limit before the change. */
   readonly before: PowerLimit;
-  /** As read back. */
+  /** The limit as read back. */
   readonly after: PowerLimit;
   /** Whether anything was sent. */
   readonly changed: boolean;

@@ -1,7 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
 import type { Plan } from "./access.ts";
-import { awaitState, caught, READ_BACK_MS } from "./read-back.ts";
+import { awaitState, caught, type Delays, READ_BACK_MS } from "./read-back.ts";
 import {
   type BmcUser,
   findUser,
@@ -41,7 +41,8 @@ export async function putUser(port: UserPort, request: UserRequest): Promise<Use
     if (failure && (isBeforeSending(failure) || isPlainRefusal(failure, request))) {
       throw attempt > 1 ? inDoubt(failure) : failure;
     }
-    const seen = await look(port, request).catch((thrown: unknown) => {
+    const delaysMs = failure && !failure.uncertain ? AT_ONCE : READ_BACK_MS.account;
+    const seen = await look(port, request, delaysMs).catch((thrown: unknown) => {
       throw inDoubt(failure ? unread(failure, thrown) : thrown);
     });
     // An untried password is as good as not set, after a failure; to set it again is harmless.
@@ -80,10 +81,16 @@ function isBeforeSending({ class: errorClass }: BmcError): boolean {
   return ["cancelled", "internal", "tls", "usage"].includes(errorClass);
 }
 
-/** The BMC does not take the value, such as a password that is too short: nothing was set. */
+/**
+ * The BMC does not take the value, such as a password that is too short. Where the caller would lose a password that was set all
+ * the same, or an earlier call has set it, that is looked at.
+ */
 function isPlainRefusal({ class: errorClass, uncertain }: BmcError, { mayBeSet }: UserRequest): boolean {
-  return errorClass === "bmc" && !uncertain && !mayBeSet;
+  return errorClass === "bmc" && !uncertain && mayBeSet === undefined;
 }
+
+/** What a BMC has refused is not on its way: one reading shows it, and costs one login. */
+const AT_ONCE = [0] as const;
 
 /** The failure of a write that cannot be looked at. */
 function unread(failure: BmcError, thrown: unknown): BmcError {
@@ -165,9 +172,9 @@ async function write(
 }
 
 /** Looks, and looks again when it is not as asked. */
-async function look(port: UserPort, request: UserRequest): Promise<Sight> {
+async function look(port: UserPort, request: UserRequest, delaysMs: Delays): Promise<Sight> {
   const isDone = ({ shortfall }: Sight) => shortfall === undefined;
-  const sight = await awaitState(READ_BACK_MS.account, port, () => glance(port, request), isDone);
+  const sight = await awaitState(delaysMs, port, () => glance(port, request), isDone);
   return sight.password === "refused" && changesOwn(port, request) ? ownRefused(port, request) : sight;
 }
 

@@ -17,7 +17,7 @@ export interface RaidVolume {
   readonly name: string;
   /** The name that was given to it, if the BMC keeps that apart from its own. */
   readonly displayName?: string;
-  /** As the BMC calls it; absent if it reports none. */
+  /** The BMC's name of the RAID level; absent if it reports none. */
   readonly level?: string;
   /** IDs of its drives. */
   readonly drives: readonly string[];

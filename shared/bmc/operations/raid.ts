@@ -71,7 +71,7 @@ export interface RaidLimits {
 export interface RaidReport {
   /** The volumes of all controllers before. */
   readonly before: readonly RaidVolume[];
-  /** The same as read back; after the next boot they may differ, if `pending`. */
+  /** The volumes of all controllers as read back. If `pending`, they may differ after the next boot. */
   readonly after: readonly RaidVolume[];
   /** Whether the BMC keeps a change for the next boot. */
   readonly pending: boolean;
@@ -318,7 +318,7 @@ function summaryOf(
   return pending ? `accepted: ${names} ${verb} at the next boot` : `${verb}: ${names}`;
 }
 
-/** As many are named for people. */
+/** The most volumes to name for people. */
 const MOST_NAMED = 4;
 
 /** For people: `2 volumes (os RAID1, data RAID5)`. */

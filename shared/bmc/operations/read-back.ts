@@ -3,7 +3,8 @@ import type { ErrorClass } from "../../contract/error-class.ts";
 import { defined } from "../../defined.ts";
 import type { Patience } from "./access.ts";
 
-type Delays = readonly [number, ...number[]];
+/** The pauses before each reading, in milliseconds. */
+export type Delays = readonly [number, ...number[]];
 
 /**
  * How long BMCs take to apply what they accepted, by what was written: the pauses before each reading, in milliseconds. One
@@ -96,7 +97,7 @@ interface SettingPort<State> {
   /** What stands for a state that cannot be read; absent where the setting is not changed without having been read. */
   repairing?(): State;
   sleep(ms: number): Promise<void>;
-  /** As in `Access`. */
+  /** Makes the next write carry what some BMCs silently need. See `SessionBase.insist`. */
   insist?(): (() => void) | undefined;
 }
 

@@ -15,9 +15,9 @@ export interface RestoreDriver {
 
 /** Result of setting what a machine does when its power supply returns. */
 export interface RestoreReport {
-  /** As read before; absent where that is not possible. */
+  /** The policy before the change; absent if the BMC cannot show it. */
   readonly before?: RestorePolicy;
-  /** As read back; absent where that is not possible. */
+  /** The policy as read back; absent if the BMC cannot show it. */
   readonly after?: RestorePolicy;
   /** Whether anything was sent. */
   readonly changed: boolean;

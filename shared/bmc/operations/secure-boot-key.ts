@@ -30,7 +30,7 @@ export interface NewSecureBootKey {
   readonly kind: "certificate" | "signature";
   /** PEM of the certificate. */
   readonly pem?: string;
-  /** As in `SecureBootKey`. */
+  /** SHA-256 of the certificate, or of the image, in hex. */
   readonly fingerprint: string;
   readonly subject?: string;
   readonly notAfter?: string;
@@ -38,7 +38,7 @@ export interface NewSecureBootKey {
   readonly owner?: string;
 }
 
-/** As UEFI spells it: `PK`, `KEK`, `db`, `dbx`. */
+/** The UEFI name of a database: `PK`, `KEK`, `db`, `dbx`. */
 export function titleOf(database: SecureBootDatabase): string {
   return database.startsWith("d") ? database : database.toUpperCase();
 }

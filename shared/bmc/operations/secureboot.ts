@@ -24,7 +24,7 @@ export interface SecureBootDriver {
   read(signal: AbortSignal): Promise<SecureBootState>;
   plan(enabled: boolean, signal: AbortSignal): Promise<string>;
   write(enabled: boolean, signal: AbortSignal): Promise<void>;
-  /** Of one database, or of all. */
+  /** Plans a reset of the keys of one database, or of all. */
   planKeys(
     keys: SecureBootKeys,
     database: SecureBootDatabase | undefined,
@@ -39,9 +39,9 @@ export interface SecureBootDriver {
 
 /** Result of setting Secure Boot. */
 export interface SecureBootReport {
-  /** As read before. */
+  /** The state before the change. */
   readonly before: SecureBootState;
-  /** As read back. */
+  /** The state as read back. */
   readonly after: SecureBootState;
   /** Whether anything was sent. */
   readonly changed: boolean;

@@ -1,5 +1,6 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
+import { defined } from "../../defined.ts";
 import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { writeSetting } from "./read-back.ts";
@@ -38,7 +39,7 @@ export interface SecureBootKeyRules {
 }
 
 export interface SecureBootKeysDriver {
-  /** Those of the databases that the BMC lists. Throws `unsupported` if it lists none. */
+  /** The databases that the BMC lists. Throws `unsupported` if it lists none. */
   databases(signal: AbortSignal): Promise<readonly SecureBootDatabase[]>;
   rules(signal: AbortSignal): Promise<SecureBootKeyRules>;
   list(database: SecureBootDatabase, signal: AbortSignal): Promise<SecureBootKeyList>;
@@ -50,10 +51,10 @@ export interface SecureBootKeysDriver {
 
 /** Result of enrolling or deleting a key. */
 export interface SecureBootKeysReport {
-  /** The keys of the database before. */
-  readonly before: readonly SecureBootKey[];
-  /** As read back. */
-  readonly after: readonly SecureBootKey[];
+  /** The keys of the database before; absent if not all of them could be read. */
+  readonly before?: readonly SecureBootKey[];
+  /** The keys of the database as read back; absent if not all of them could be read. */
+  readonly after?: readonly SecureBootKey[];
   /** Whether anything was sent. */
   readonly changed: boolean;
   /** How it went, in one line for people. */
@@ -171,11 +172,11 @@ async function enrollKey(
   key: NewSecureBootKey,
   options: SecureBootKeyOptions,
 ): Promise<SecureBootKeysReport> {
-  const { before, isThere } = await findNewKey(port, database, key);
+  const { list, isThere } = await findNewKey(port, database, key);
   const what = describeSecureBootKey(key);
   if (isThere) {
     const summary = `${titleOf(database)} already has ${what}`;
-    return { before, after: before, changed: false, summary };
+    return reportOf(list, list, false, summary);
   }
   checkRules(await port.rules(), options);
   port.progress(`enrolling ${what}`);
@@ -191,18 +192,37 @@ async function enrollKey(
       describe: (list) => `${describeList(database, list)} without it; ${AT_BOOT}`,
     },
   );
-  const summary = `${what} enrolled in ${titleOf(database)}, in effect after the next boot`;
-  return { before, after: after.keys, changed: true, summary };
+  return reportOf(
+    list,
+    after,
+    true,
+    `${what} enrolled in ${titleOf(database)}, in effect after the next boot`,
+  );
+}
+
+function reportOf(
+  before: SecureBootKeyList,
+  after: SecureBootKeyList,
+  changed: boolean,
+  summary: string,
+): SecureBootKeysReport {
+  const whole = ({ keys, unread }: SecureBootKeyList) => (unread ? undefined : keys);
+  return {
+    ...defined({ before: whole(before), after: whole(after) }),
+    changed,
+    summary: summary + describeUnread(after.unread, "key"),
+  };
 }
 
 /** The keys of the database, and whether the new one is among them. Throws `verify` if one that cannot be read may be it. */
 async function findNewKey(port: KeyPort, database: SecureBootDatabase, key: NewSecureBootKey) {
-  const { keys: before, unread } = await port.list(database);
+  const list = await port.list(database);
+  const { keys: before, unread } = list;
   const isThere = before.some((each) => isNewKey(each, key));
   if (!isThere && unread) {
     throw incompleteList(`whether ${titleOf(database)} has the key is not known`, unread);
   }
-  return { before, isThere };
+  return { before, list, isThere };
 }
 
 async function deleteKey(
@@ -212,12 +232,8 @@ async function deleteKey(
   options: SecureBootKeyOptions,
 ): Promise<SecureBootKeysReport> {
   const list = await port.list(database);
-  const { keys: before } = list;
   const found = findKey(list, database, name);
-  if (!found) {
-    const summary = `${titleOf(database)} has no key ${name}`;
-    return { before, after: before, changed: false, summary };
-  }
+  if (!found) return reportOf(list, list, false, `${titleOf(database)} has no key ${name}`);
   checkRules(await port.rules(), options);
   const what = describeSecureBootKey(found);
   port.progress(`deleting ${what}`);
@@ -232,8 +248,12 @@ async function deleteKey(
       describe: (now) => `${describeList(database, now)}; ${AT_BOOT}`,
     },
   );
-  const summary = `${what} deleted from ${titleOf(database)}, in effect after the next boot`;
-  return { before, after: after.keys, changed: true, summary };
+  return reportOf(
+    list,
+    after,
+    true,
+    `${what} deleted from ${titleOf(database)}, in effect after the next boot`,
+  );
 }
 
 /** The key with this ID or fingerprint; undefined if the database, wholly read, has none. */

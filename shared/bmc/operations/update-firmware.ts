@@ -4,11 +4,12 @@ import { defined } from "../../defined.ts";
 import { formatSeconds } from "../../duration.ts";
 import { nearestName } from "../../nearest-name.ts";
 import type { Access, Plan } from "./access.ts";
-import { compareFirmware, type FirmwareChange } from "./firmware-change.ts";
+import { compareFirmware, type FirmwareChange, sameProgram } from "./firmware-change.ts";
 import {
   type FirmwareDrivers,
   type FirmwareItem,
   type FirmwareRequest,
+  type FirmwareSend,
   unreadFirmwareOf,
 } from "./firmware-driver.ts";
 import { compareVersions } from "./firmware-version.ts";
@@ -32,7 +33,7 @@ export type UpdateStage = "sent" | "ended";
 export interface FirmwareReport {
   /** The targets, or the whole inventory, before. */
   readonly before: readonly FirmwareItem[];
-  /** The same as read back; after the next boot it may differ, if `pending`. */
+  /** The targets, or the whole inventory, as read back. If `pending`, they may differ after the next boot. */
   readonly after: readonly FirmwareItem[];
   /** Whether the BMC keeps the update for the next boot. */
   readonly pending: boolean;
@@ -62,9 +63,10 @@ export async function planUpdate(
 async function prepare({ read }: FirmwareAccess, request: FirmwareRequest, signal: AbortSignal) {
   const all = await read(({ firmware }) => firmware.list(signal));
   const before = chosen(all, request.targets).filter(isRead);
-  if (isThere(before, request)) return { all, before, steps: [] };
+  const send: FirmwareSend = { ...request, targets: request.targets.length === 0 ? [] : before };
+  if (isThere(before, request)) return { all, before, send, steps: [] };
   checkUpdate(before, request);
-  return { all, before, steps: [await read(({ firmware }) => firmware.plan(request, signal))] };
+  return { all, before, send, steps: [await read(({ firmware }) => firmware.plan(send, signal))] };
 }
 
 export async function updateFirmware(
@@ -72,7 +74,7 @@ export async function updateFirmware(
   { request, limits, onStage }: Update,
   signal: AbortSignal,
 ): Promise<FirmwareReport> {
-  const { all, before, steps } = await prepare(access, request, signal);
+  const { all, before, send, steps } = await prepare(access, request, signal);
   if (steps.length === 0) {
     return {
       before,
@@ -90,7 +92,7 @@ export async function updateFirmware(
   const lost = await uncertainty(async () => {
     started = await start(({ firmware }) =>
       once(async () => {
-        isKept = await firmware.send(request, limits.updateMs, signal);
+        isKept = await firmware.send(send, limits.updateMs, signal);
       }),
     );
   });
@@ -197,11 +199,12 @@ interface Sight {
 function sightOf({ all, before, request }: Goal, items: readonly FirmwareItem[]): Sight {
   const change = compareFirmware(all, items);
   if (request.targets.length === 0) return { after: items.filter(isRead), change };
-  const after = before.flatMap(({ id }) => {
+  const after = before.flatMap((item) => {
+    const { id } = item;
     const successor = change.gone.has(id)
       ? change.changed.find(({ from, to }) => (from === undefined || from.id === id) && to.id !== id)
       : undefined;
-    return successor?.to ?? items.find((item) => item.id === id) ?? [];
+    return successor?.to ?? sameProgram(item, all, items) ?? [];
   });
   return { after, change };
 }
@@ -274,7 +277,7 @@ function unverifiedUpdate(
 const states = (items: readonly FirmwareItem[]) =>
   [...new Set(items.flatMap(({ state }) => state ?? []))].join(", ");
 
-/** As many are named for people. */
+/** The most components to name for people. */
 const MOST_NAMED = 4;
 
 /** For people: `BMC 1.2.3, BIOS 2.19.1, and 3 more`. */

@@ -68,7 +68,10 @@ export interface UserRequest {
   readonly role?: UserRole;
   /** Refuse to create it: there must be one to change. */
   readonly mustExist?: boolean;
-  /** An earlier call that was cut off may have set this password already. */
+  /**
+   * Set for a password that only the caller has: whether an earlier call that was cut off may have set it already. What became of
+   * it is then found out after every refusal.
+   */
   readonly mayBeSet?: boolean;
 }
 

@@ -6,7 +6,7 @@ import { childrenOf, findElement, type XmlElement } from "../providers/amt/xml.t
 export type AmtInstance = RecordedAmt["classes"][string][number];
 type Value = AmtInstance[string];
 
-/** Of these associations others name networks, users and certificates, and no boot needs them. */
+/** The only instances of these associations to record: others name networks, users and certificates, and no boot needs them. */
 const ONLY: Readonly<Record<string, readonly [field: string, of: string]>> = {
   CIM_ElementSettingData: ["SettingData", "CIM_BootConfigSetting"],
   CIM_OrderedComponent: ["PartComponent", "CIM_BootSourceSetting"],
@@ -57,7 +57,7 @@ function isReferenceTo(value: Value | undefined, of: string | undefined): boolea
   return typeof value === "object" && value !== null && "of" in value && value.of === of;
 }
 
-/** As it may be written. */
+/** An instance without anything that identifies the machine. */
 export function anonymousInstance(instance: AmtInstance, anonymiser: Anonymiser): AmtInstance {
   const text = (name: string, value: string): string | null => {
     const shown = anonymiser.value(value, name);

@@ -2,7 +2,7 @@ import type { RecordingLimits } from "./read-tree.ts";
 
 /** Counts what one protocol reads: its signal aborts when a limit is reached. */
 export class RecordingBudget {
-  /** Of the reading: the caller's, or a limit. */
+  /** Aborts the reading if the caller does, or at a limit. */
   readonly signal: AbortSignal;
   readonly #limits: RecordingLimits;
   readonly #over = new AbortController();

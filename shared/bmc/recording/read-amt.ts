@@ -136,7 +136,7 @@ export function collectAmt({ classes }: AmtReading, anonymiser: Anonymiser): voi
   for (const instance of Object.values(classes).flat()) anonymiser.collect(instance);
 }
 
-/** As it may be written. */
+/** A reading without anything that identifies the machine. */
 export function anonymousAmt({ server, classes, refused }: AmtReading, anonymiser: Anonymiser): RecordedAmt {
   const refusals = Object.entries(refused).map(([asked, { status, subcode, reason = "" }]) => [
     asked,

@@ -102,7 +102,7 @@ export async function readIpmi(
 const [CHASSIS, APP, SENSOR, STORAGE] = [0x00, 0x06, 0x04, 0x0a];
 const RECORD_BYTES = 16;
 
-/** As it may be written: raw bytes only of what identifies no machine. */
+/** A reading without anything that identifies the machine: it keeps raw bytes only of other values. */
 export function anonymousIpmi(reading: IpmiReading, anonymiser: Anonymiser): RecordedIpmi {
   const { commands, users, networks, hardware, bootFlags, cipherSuites } = reading;
   const device = commands.find(({ netFn, code, answer }) => netFn === APP && code === 0x01 && answer);
@@ -172,7 +172,7 @@ function chassisAnswer(commands: readonly TappedIpmi[], command: number): string
   return plainAnswer(found);
 }
 
-/** Of commands that the BMC does not have, in whatever state it is. */
+/** Completion codes of commands that the BMC does not have in any state. */
 const NEVER: readonly (number | undefined)[] = [0xc1, 0xc2, 0xd6];
 
 /** Commands that the BMC refused, and never carried out. */

@@ -43,7 +43,7 @@ export class BmcReading {
   /** Why a provider has no part in it. */
   readonly failures: string[] = [];
 
-  /** As it may be written. */
+  /** The recording without anything that identifies the machine. */
   anonymous(anonymiser: Anonymiser, { username, host }: Pick<Connection, "username" | "host">): Recording {
     const { tree, wire } = this;
     if (username !== undefined) anonymiser.note("user name", username);
@@ -173,7 +173,7 @@ async function readRedfish(
   }
 }
 
-/** Of the machine and its BMC, for people. */
+/** Labels of the machine and its BMC, for people. */
 function labelsOf(resources: readonly unknown[], ipmi: IpmiReading | undefined, anonymiser: Anonymiser) {
   const typed = (type: string) =>
     resources.find((body) =>

@@ -58,12 +58,12 @@ function partsOf(message: WsmanRequest | WsmanAnswer) {
   return [message.output ?? {}, ...(message.instances ?? [])];
 }
 
-/** As it may be written. */
+/** A message without anything that identifies the machine. */
 export function anonymousRequest({ input, ...asked }: WsmanRequest, anonymiser: Anonymiser): WsmanRequest {
   return { ...asked, ...defined({ input: input && anonymousInstance(input, anonymiser) }) };
 }
 
-/** As it may be written. */
+/** A message without anything that identifies the machine. */
 export function anonymousAnswer(
   { output, instances, fault, ...rest }: WsmanAnswer,
   anonymiser: Anonymiser,

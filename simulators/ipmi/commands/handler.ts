@@ -30,7 +30,7 @@ export interface Devices {
   /** IANA enterprise number. */
   readonly manufacturer: number;
   readonly deviceId: Buffer | undefined;
-  /** Seconds since 1970, as the BMC's clock has them. */
+  /** Time of the BMC's clock, seconds since 1970. */
   clock(): number;
   /** The BMC starts again as soon as its answer has left. */
   restart(kind: "cold" | "warm"): void;

@@ -57,7 +57,7 @@ export function microTimestamp(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}000Z`;
 }
 
-/** Without vowels, as the API server's name generator has it. */
+/** The alphabet of the API server's name generator, which has no vowels. */
 const SUFFIX_CHARACTERS = "bcdfghjklmnpqrstvwxz2456789";
 
 export function randomSuffix(length = 5): string {

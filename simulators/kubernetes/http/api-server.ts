@@ -13,6 +13,7 @@ import type { JsonObject, KubeObject } from "../api/object.ts";
 import type { ObjectApi, Target } from "../api/objects.ts";
 import { denialOf, isAllowed, type User, type Users } from "../api/rbac.ts";
 import { BUILT_IN_TYPES, type ResourceType } from "../api/resource-types.ts";
+import { parseSelectors } from "../api/selectors.ts";
 import type { ObjectStore } from "../api/store.ts";
 import { discoveryAt } from "./discovery.ts";
 import type { Faults } from "./faults.ts";
@@ -153,6 +154,15 @@ export class ApiServer {
       case "delete":
         sendJson(response, 200, api.delete(target, parseBody(exchange) as DeleteOptions));
         return;
+      case "deletecollection": {
+        const list = listObjects(store, type, namespace, query);
+        const options = parseBody(exchange) as DeleteOptions;
+        for (const { metadata } of store.list(type, namespace).filter(parseSelectors(query))) {
+          api.delete({ type, namespace: metadata.namespace ?? "", name: metadata.name ?? "" }, options);
+        }
+        sendJson(response, 200, list);
+        return;
+      }
       default:
         request.verb satisfies never;
     }
@@ -220,7 +230,14 @@ function discardAnswer(response: ServerResponse): void {
   });
 }
 
-function parseBody({ body }: Exchange): unknown {
+function parseBody({ body, contentType }: Exchange): unknown {
+  if (contentType.startsWith("application/vnd.kubernetes.protobuf")) {
+    throw new ApiFailure(
+      415,
+      "UnsupportedMediaType",
+      "the simulated API server reads JSON only, not protobuf",
+    );
+  }
   try {
     return body === "" ? {} : JSON.parse(body);
   } catch (thrown) {

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../api/object.ts";
 import { apiVersionOf, type ResourceType } from "../api/resource-types.ts";
 
-const VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"];
+const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
-/** What the server tells of its groups and kinds at this path, as clients of controllers ask before all else; undefined at any other path. */
+/** The server's groups and kinds at a path of the discovery API, which clients request first; undefined at any other path. */
 export function discoveryAt(path: string, types: readonly ResourceType[]): JsonObject | undefined {
   if (path === "/api") return { kind: "APIVersions", versions: ["v1"] };
   if (path === "/apis") {

@@ -2,9 +2,9 @@ import type { IncomingMessage } from "node:http";
 import type { AccessRequest } from "../api/rbac.ts";
 import { nameInFieldSelector } from "../api/selectors.ts";
 
-export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection";
 
-/** What a path and a method ask for, as the API server's RequestInfo has it. */
+/** The meaning of a path and a method, like the API server's RequestInfo. */
 export interface ResourceRequest extends AccessRequest {
   readonly verb: Verb;
   readonly version: string;
@@ -52,6 +52,8 @@ export function seenRequest(
   return { ...NO_RESOURCE, verb: "", ...resource, method, path, query, user, userAgent, body };
 }
 
+const OF_MANY: readonly Verb[] = ["list", "watch", "deletecollection"];
+
 /** Undefined for a path that is not about a resource. */
 export function parseResourceRequest(method: string, url: URL): ResourceRequest | undefined {
   const parts = url.pathname.split("/").slice(1).map(decodeURIComponent);
@@ -62,12 +64,13 @@ export function parseResourceRequest(method: string, url: URL): ResourceRequest 
   const verb = verbOf(method, url.searchParams, namedInPath);
   if (!verb || !resource) return undefined;
   const selected = nameInFieldSelector(url.searchParams.get("fieldSelector") ?? "");
-  const name = namedInPath || (verb === "list" || verb === "watch" ? (selected ?? "") : "");
+  const name = namedInPath || (OF_MANY.includes(verb) ? (selected ?? "") : "");
   return { verb, group, version, resource, subresource, namespace: namespace ?? "", name };
 }
 
 function verbOf(method: string, query: URLSearchParams, name: string): Verb | undefined {
   if (method === "GET" && name === "") return query.get("watch") === "true" ? "watch" : "list";
+  if (method === "DELETE" && name === "") return "deletecollection";
   const verbs = { GET: "get", POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete" } as const;
   return verbs[method as keyof typeof verbs];
 }

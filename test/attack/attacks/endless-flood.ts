@@ -15,7 +15,7 @@ export const attack: Attack = {
   holds: `it ends within 2 s of its timeout, the other action is not delayed, the worker's log stays below ${MOST_LOG_BYTES / 1e6} MB, no probe of /healthz would fail`,
   alone: true,
   async run(setting) {
-    // As by default: a flood gets less.
+    // The default: a flood gets less.
     const argv = ["--http-address", "127.0.0.1:0", "--stop-grace", "10s"];
     await using lab = await openLab({ setting, hostile: true, machines: ["node-1", "node-2"], argv });
     const alone = await lab.run("node-2", { name: "hostile", command: [`sleep:${SLEEP_MS}`] });

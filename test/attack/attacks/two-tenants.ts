@@ -126,7 +126,7 @@ async function anonymous(lab: Lab): Promise<readonly string[]> {
   return unless(answer.status === 401, `the API without a token: ${answer.status} ${answer.text}`);
 }
 
-/** Whose end is in the status of a Job. */
+/** The status of all Jobs as JSON. It contains `Completed` once a Job has ended. */
 function rufioEnds(lab: Lab): string {
   return JSON.stringify(lab.cluster.list(BMC_API, "Job").map(({ status }) => status));
 }

@@ -1,3 +1,3 @@
-/** The same way in as the real actions have: `node main.ts <name> [arguments]`. */
+/** The entry point, with the arguments of the real one: `node main.ts <name> [arguments]`. */
 const [name = ""] = process.argv.splice(2, 1);
 await import(`./${name}/action.ts`);

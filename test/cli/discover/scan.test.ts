@@ -2,7 +2,7 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Pacer } from "../../../cli/discover/pacer.ts";
+import { RateLimiter } from "../../../cli/discover/rate-limiter.ts";
 import { discoveredTable } from "../../../cli/discover/result.ts";
 import { createCertificate, fingerprintOf } from "../../../simulators/certificate.ts";
 import { WebServer } from "../../../simulators/web-server.ts";
@@ -166,11 +166,11 @@ describe("a scan", () => {
 describe("the pace of a scan", () => {
   it("is evenly spaced, at most the rate", async () => {
     const clock = new VirtualClock();
-    const pacer = new Pacer(4, clock);
+    const limiter = new RateLimiter(4, clock);
     const turns: number[] = [];
     const signal = new AbortController().signal;
     for (let number = 0; number < 9; number += 1) {
-      void pacer.turn(signal).then(() => turns.push(clock.monotonicMs()));
+      void limiter.turn(signal).then(() => turns.push(clock.monotonicMs()));
     }
 
     await clock.until(() => turns.length === 9, 60_000);
@@ -180,15 +180,15 @@ describe("the pace of a scan", () => {
 
   it("does not save up turns", async () => {
     const clock = new VirtualClock();
-    const pacer = new Pacer(1, clock);
+    const limiter = new RateLimiter(1, clock);
     const signal = new AbortController().signal;
-    await pacer.turn(signal);
+    await limiter.turn(signal);
     let isOver = false;
     void clock.sleep(60_000).then(() => (isOver = true));
     await clock.until(() => isOver, 60_000);
     const turns: number[] = [];
     for (let number = 0; number < 2; number += 1) {
-      void pacer.turn(signal).then(() => turns.push(clock.monotonicMs()));
+      void limiter.turn(signal).then(() => turns.push(clock.monotonicMs()));
     }
 
     await clock.until(() => turns.length === 2, 60_000);

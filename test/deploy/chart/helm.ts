@@ -98,7 +98,7 @@ export async function renderAll<Name extends string>(
   return byCase(output.text, aliases, names, kinds);
 }
 
-/** As Helm reads it: `off` without quotes is no text there. */
+/** YAML 1.1, which Helm reads: `off` without quotes is not text there. */
 function yaml11(values: Values): string {
   return stringify(values, { version: "1.1" });
 }
@@ -121,7 +121,7 @@ function byCase<Name extends string>(
   return found;
 }
 
-/** As Kubernetes reads them: YAML 1.1, where a key that stands twice is an error. */
+/** Parses manifests like Kubernetes: as YAML 1.1, where a duplicate key is an error. */
 function manifestsOf(text: string): readonly Manifest[] {
   return parseAllDocuments(text, { version: "1.1" }).flatMap((document) => {
     const [problem] = [...document.errors, ...document.warnings];

@@ -22,7 +22,7 @@ const Rule = z.strictObject({
   annotations: Labels,
 });
 
-/** Of the Prometheus operator's API, the fields that the chart uses. */
+/** The fields of the Prometheus operator's API that the chart uses. */
 const OPERATOR: Readonly<Record<string, z.ZodType>> = {
   ServiceMonitor: z.strictObject({
     apiVersion: z.literal("monitoring.coreos.com/v1"),

@@ -2,7 +2,7 @@ import type { Stage } from "./stage.ts";
 
 /** What an operator sees of a failure, in the places where it shows. */
 export interface Seen {
-  /** The status of the action, as the workflow has it. */
+  /** The status of the action in the workflow. */
   readonly status?: { readonly action: string; readonly state: string; readonly message: string };
   /** Lines of the worker's log. */
   readonly log?: readonly LogRecord[];

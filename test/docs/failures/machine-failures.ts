@@ -6,12 +6,12 @@ import type { Failure, Seen } from "./failure.ts";
 import { REFUSING, SERVED_BY_HTTPS, SERVED_BY_IPMI, SERVED_BY_REDFISH } from "./machines.ts";
 import type { Stage } from "./stage.ts";
 
-/** One action at a machine, with what the workflow says of it in the end. It runs inside the worker, with all its texts. */
+/** One action inside the worker, with the workflow's final message about it. */
 function actionFailure(stage: Stage, machine: object, step: Step, ...argv: readonly string[]): Promise<Seen> {
   return processFailure(stage, machine, step, "--runtime", "in-process", ...argv);
 }
 
-/** The same with an action that is a process. */
+/** One action as a process of its own, with the workflow's final message about it. */
 async function processFailure(
   stage: Stage,
   machine: object,

@@ -25,7 +25,7 @@ const QUICK = { powerOnMs: 10, powerOffMs: 10, softOffMs: 10, cycleOffMs: 1_000 
 /** Real servers and programs on which one failure happens; all of it is gone when disposed. */
 export class Stage implements AsyncDisposable {
   readonly folder: string;
-  /** Of the workers on this stage. */
+  /** State directory of the workers on this stage. */
   readonly state: string;
   readonly #hidden: [string, string][] = [];
   readonly #workers: StartedProgram[] = [];
@@ -159,7 +159,7 @@ export class Stage implements AsyncDisposable {
     return server.submit({ template: templateOf("pbnj-node-01", ...imaged) });
   }
 
-  /** The last action of a workflow that has begun, as the workflow's status has it. */
+  /** The last action of a workflow that has begun, from the workflow's status. */
   statusOf(workflow: Workflow): { readonly status: NonNullable<Seen["status"]> } {
     const last = (workflow.tasks[0]?.actions ?? []).findLast(({ state }) => state !== "PENDING");
     if (!last) throw new Error(`nothing of ${workflow.id} has begun`);

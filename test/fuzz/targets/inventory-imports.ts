@@ -27,7 +27,7 @@ const INVENTORY = `machines:
   - {name: c, host: d}
 `;
 const FINGERPRINT = "ab".repeat(32);
-/** As for the other readers of YAML. */
+/** The limit of the other readers of YAML. */
 const YAML_LONGEST = 64 * 1_024;
 
 const composed = (read: (text: string, file: string) => Imported) => (input: string) => {

@@ -302,7 +302,7 @@ export const ipmiTargets: readonly Target[] = [
       const shown = commandAnonymiser(anonymiser, anonymousSdrs([one], anonymiser))(one);
       return Buffer.from(shown.answer ?? "", "hex");
     },
-    // Of a record of a maker's own, the header alone.
+    // A record that a maker defined keeps only its header.
     holds: (result, input) => {
       const [shown, answer] = [result as Buffer, bytesOf(input).subarray(6)];
       if (shown.length !== answer.length) throw new Error("the answer has another length");

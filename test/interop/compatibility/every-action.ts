@@ -32,7 +32,7 @@ export interface Server {
 export const EVERY_ACTION_MS = 400_000;
 /** The server does not offer it, refuses it, or does something else. */
 const LIMITS = ["unsupported", "bmc", "verify"];
-/** As their examples say. Others take the machine as it is: some servers need seconds to change its power. */
+/** Actions whose examples need a power state. Others use the machine as it is: some servers need seconds to change its power. */
 const NEEDS_POWER = /^(power-|wait-for-power|run-tasks|send-nmi|watch-console)/;
 const BOOT_DEVICE = /^(set-boot-device|set-pxe|set-disk|clear-boot)/;
 /** A server that is reset may be away, or end. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 /** What the actions said of one recorded machine. */
 export const MachineResult = z.strictObject({
   machine: z.string(),
-  /** Of its BMC; empty if the recording does not say. */
+  /** Firmware version of the BMC; empty if the recording does not say. */
   firmware: z.string(),
   /** Actions that said what the recording holds. */
   right: z.array(z.string()),

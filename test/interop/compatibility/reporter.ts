@@ -71,7 +71,7 @@ function machineDifferences(committed: Machines, found: Machines): readonly stri
   );
 }
 
-/** Those of the test and of all that is around it. */
+/** The peers of a test and of its suites. */
 function peersOf(test: TestCase): readonly Peer[] {
   const peers = new Map<string, Peer>();
   for (let at: TestCase | TestSuite | TestModule = test; at.type !== "module"; at = at.parent) {

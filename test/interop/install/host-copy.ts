@@ -8,7 +8,7 @@ import { findProgram } from "../programs.ts";
 const CHECKOUT = join(import.meta.dirname, "../../..");
 const BLOCK_TIMEOUT_MS = 20 * 60_000;
 const SERVICE_TIMEOUT_MS = 120_000;
-/** Of systemd's container interface; copying the content of /tmp would take long. */
+/** Mounts that systemd's container interface needs; copying the content of /tmp would take long. */
 const TMPFS = ["/tmp:rw,mode=1777,notmpcopyup", "/run:rw,mode=755,notmpcopyup", "/run/lock:rw,notmpcopyup"];
 /** They would change the kernel that all share. */
 const MASKED = ["systemd-sysctl", "systemd-modules-load", "systemd-udevd", "systemd-udev-trigger"];

@@ -107,7 +107,7 @@ describe.skipIf(missing.length > 0)("a new user", { timeout: PAGE_TIMEOUT_MS }, 
     await run(build);
     expect(await host.shell("pbnj-worker --version")).toMatch(/^\d+\.\d+\.\d+$/);
     expect(await run(containers)).toContain("no problem");
-    // As Enter does.
+    // Ends the lab, like Enter.
     await inLab[Symbol.asyncDispose]();
     inLab = host.background(lab);
     await succeeded(inLab, 4);

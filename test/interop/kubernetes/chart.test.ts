@@ -26,7 +26,7 @@ const PLURALS: Readonly<Record<string, string>> = {
   ServiceMonitor: "servicemonitors",
   StatefulSet: "statefulsets",
 };
-/** Every cluster has it, and nothing is left in it. */
+/** A namespace of every cluster, in which nothing is left behind. */
 const NAMESPACE = "default";
 
 /** Why a dry run of creating it fails; undefined if it succeeds or the kind is the Prometheus operator's. */

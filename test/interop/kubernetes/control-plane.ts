@@ -20,7 +20,7 @@ export interface ControlPlanePrograms {
 }
 
 export interface ControlPlane extends AsyncDisposable {
-  /** Of a user with every right. */
+  /** Access for a user with every right. */
   readonly access: ClusterAccess;
 }
 

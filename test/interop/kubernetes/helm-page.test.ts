@@ -53,7 +53,7 @@ describeWithKubernetes("a cluster", (kubeconfig) => {
           },
         });
 
-      /** As a kubelet does once the worker answers. */
+      /** Marks the pod ready, like a kubelet once the worker answers. */
       async function startPod(): Promise<void> {
         const { items } = await client.list(`${CORE}/pods`);
         const [pod] = items;

@@ -62,13 +62,13 @@ describeWithKubernetes("an API server with the chart's network policies", (kubec
       };
       for (const [kind, root] of Object.entries(ROOTS))
         for (const manifest of allOf(chart, [kind], Manifest)) await create(within(...root), manifest);
-      // As the controller of its Deployment makes it.
+      // The worker's pod, like the one that the Deployment's controller creates.
       const [worker] = allOf(chart, ["Deployment"], Deployment).map(({ spec }) => spec.template);
       const pods = within("/api/v1", "pods");
       if (!worker) throw new Error("the chart makes no Deployment");
       await create(pods, { ...worker, metadata: { ...worker.metadata, name: "worker" } });
       await create(pods, { ...worker, metadata: { name: "stranger", labels: { app: "stranger" } } });
-      // As the worker makes it, with the settings that the chart gives it, and Kubernetes' own Job controller.
+      // An action's pod, created by the worker with the chart's settings and by Kubernetes' own Job controller.
       const { runtime: settings } = configIn(chart);
       if (settings.kind !== "kubernetes") throw new Error(`the runtime is ${settings.kind}`);
       const runtime = await lab.runtime({ pods: { labels: settings.labels } });

@@ -41,7 +41,7 @@ const DEVICES: Readonly<Record<string, string>> = { None: "none", Pxe: "pxe", Hd
 const STATES: Readonly<Record<string, string>> = { On: "on", Off: "off" };
 
 const unchanged = () => undefined;
-/** As vendors name the log that IPMI calls SEL, best first. */
+/** Vendors' names for the log that IPMI calls SEL, best first. */
 const LOGS = [
   /^sel$/i,
   /^iml$/i,
@@ -149,7 +149,7 @@ export const TRIALS: readonly Trial[] = [
     differs(data, tree) {
       const { length } = z.object({ sensors: list }).parse(data).sensors;
       const [least, most] = sensorLimits(tree);
-      // Of several machines behind one BMC, each has its own.
+      // Each of several machines behind one BMC has its own sensors.
       const share = tree.systems.length > 1 ? 1 / tree.systems.length : 1;
       const isWithin = length >= least * share && length <= most;
       return isWithin ? undefined : `${length} sensors instead of ${least} to ${most}`;

@@ -43,16 +43,16 @@ export const Tree = z.object({
   secureBoot: z.nullish(z.object({ enable: z.nullish(z.boolean()) })),
   resetTarget: z.nullish(z.string()),
   resetTypes: Texts,
-  /** Of the recording, which the summary does not name: where Dell takes a screenshot. */
+  /** Dell's target for screenshots, from the recording: the summary does not have it. */
   screenshotTarget: z.optional(z.string()),
-  /** The same: when the system was last reset. */
+  /** When the system was last reset, from the recording: the summary does not have it. */
   lastResetTime: z.optional(z.string()),
 });
 export type Tree = z.infer<typeof Tree>;
 
 export const Trees = z.record(z.string(), Tree);
 
-/** Of the recording. */
+/** The fields of a recording that tests use. */
 export const Recording = z.object({
   vendor: z.string(),
   model: z.string(),

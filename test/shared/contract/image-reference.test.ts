@@ -86,7 +86,7 @@ describe("parseImageReference", () => {
     expect(parseImageReference(`${"a-".repeat(200)}!`)).toBeUndefined();
     expect(parseImageReference(`${"-".repeat(100_000)}`)).toBeUndefined();
 
-    // Of this process alone, as the machine may be busy.
+    // The CPU time of this process alone, because the machine may be busy.
     expect(process.cpuUsage(started).user).toBeLessThan(1_000_000);
   });
 });

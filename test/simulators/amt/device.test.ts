@@ -24,7 +24,7 @@ async function call(device: AmtDevice, action: string, resource: string, body = 
   await refused.body.dump();
   const challenge = parseChallenge(String(refused.headers["www-authenticate"]));
   if (!challenge) throw new Error("no challenge");
-  // As Intel's own client counts: with the request that was refused.
+  // Intel's own client counts the refused request, too.
   const answer = await send(authorize(challenge, device, { method: "POST", uri: "/wsman", count: 2 }));
   const text = await answer.body.text();
   const [, context] = /<e:EnumerationContext>([^<]*)</.exec(text) ?? [];

@@ -203,6 +203,16 @@ describe("the API server", () => {
     expect(await client.find(`${secrets}/${name}`)).toBeUndefined();
   });
 
+  test("deletes the objects of a collection that match a selector", async () => {
+    await makeSecret({ labels: { rack: name } });
+    await client.create(secrets, { metadata: { name: `${name}-other` } });
+
+    await client.delete(`${secrets}?labelSelector=rack%3D${name}`);
+
+    expect(await client.find(`${secrets}/${name}`)).toBeUndefined();
+    expect(await client.find(`${secrets}/${name}-other`)).toBeDefined();
+  });
+
   test("holds a running Pod for its grace period", async () => {
     const spec = {
       nodeName: "n",

@@ -86,7 +86,7 @@ async function recordAt(connection: Readonly<Record<string, unknown>>) {
   const signal = AbortSignal.timeout(60_000);
   const reading = await recordBmc(given, { limits, log: silentLogger, signal, progress: () => undefined });
   const anonymiser = new Anonymiser(redactor({ connection: given }));
-  // As a file has it.
+  // Parse it again, as from a file.
   const recording = parseRecording(Buffer.from(recordingText(reading.anonymous(anonymiser, given))));
   const { ipmi } = reading;
   const originals = {

@@ -6,7 +6,7 @@ export interface LossyLineOptions {
   readonly loss: number;
   readonly duplication: number;
   readonly reordering: number;
-  /** The same seed makes the same choices. */
+  /** Equal seeds make equal choices. */
   readonly seed: number;
 }
 

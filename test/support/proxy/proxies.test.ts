@@ -8,7 +8,7 @@ import type { TcpFault } from "./tcp-fault.ts";
 import { startTcpProxy, type TcpProxy, type TcpProxyOptions } from "./tcp-proxy.ts";
 import { startUdpProxy, type UdpProxyOptions } from "./udp-proxy.ts";
 
-/** Of its own for each test, whose port may have been an earlier one's. */
+/** A new agent for each test, because ports of earlier tests may be used again. */
 let agent: Agent;
 const opened: (() => Promise<void>)[] = [];
 beforeEach(() => {

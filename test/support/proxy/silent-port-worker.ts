@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { parentPort } from "node:worker_threads";
 
-// Listens and then stands still: the system takes as many connections as the backlog holds and no more.
+// Listens and then blocks: the system accepts as many connections as fit into the backlog.
 const server = createServer();
 server.listen({ host: "127.0.0.1", port: 0, backlog: 1 }, () => {
   const address = server.address();

@@ -19,9 +19,9 @@ export interface TcpFault {
   readonly kind: TcpFaultKind;
   readonly method?: string;
   readonly path?: RegExp;
-  /** How many requests it meets; 1 when absent. */
+  /** How many requests the fault affects. Default: 1. */
   readonly times?: number;
-  /** Of the answer, with its head; 0 when absent. */
+  /** How many bytes of the answer to pass on, including its head. Default: 0. */
   readonly bytes?: number;
   /** For `stall`; nothing more comes when absent. */
   readonly dripMs?: number;

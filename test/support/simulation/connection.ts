@@ -21,7 +21,7 @@ type SimulatedCluster = Pick<
 >;
 
 const NAMESPACE = "default";
-/** As `Cluster` has them. */
+/** The timeouts of `Cluster`. */
 const REQUEST_MS = 30_000;
 const WATCH_MS = 290_000;
 const DEAD_WATCH_MS = 305_000;
@@ -31,7 +31,7 @@ interface OpenWatch {
   readonly end: (error?: KubernetesError) => void;
 }
 
-/** A replica's way to the API: what is sent arrives later, or not; what is answered may be lost, or come to one that is dead. */
+/** A replica's connection to the API: requests arrive later or never; answers may be lost, or arrive after the replica has died. */
 export class Connection implements SimulatedCluster {
   readonly namespace = NAMESPACE;
   readonly #api: LeaseApi;

@@ -13,7 +13,7 @@ import { describeWithDocker, dockerCli, removeContainers } from "../../support/d
 /** Far below what an action waits for, far above what a slow machine needs. */
 const SOON_MS = 10_000;
 
-/** As little as a container can have; the simulators listen on loopback, which is the host's. */
+/** The least rights that a container can have; it uses the host's loopback, where the simulators listen. */
 const CONFINED = [
   ...["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"],
   ...["--network", "host", "--pids-limit", "64", "--memory", "256m"],

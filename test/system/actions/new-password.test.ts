@@ -49,7 +49,7 @@ describe.concurrent.each(TESTED_PROVIDERS)("a generated password via %s", (provi
     async ({ isSet, hold }) => {
       await using lab = await passwordLab();
       const isHeld = hold(lab);
-      // The file that the connection's password comes from, as a rotation has it.
+      // The file that the connection's password comes from, as in a rotation.
       await writeFile(fileOf(lab), `${BMC_PASSWORD}\n`);
       const { BMC_PASSWORD: _, ...others } = envOf(lab, provider, "admin");
       const env = { ...others, BMC_PASSWORD_FILE: fileOf(lab) };

@@ -28,7 +28,7 @@ beforeAll(async () => {
         name: "any",
         worker: "pbnj",
         environment: { MACHINE: "node-2" },
-        actions: [{ name: "on", image: `${IMAGES}/power-on:v1`, timeout: 9, "on-failure": ["--mode=hard"] }],
+        actions: [{ name: "on", image: `${IMAGES}/power-on:v1`, timeout: 9, "on-failure": ["--timeout=5s"] }],
       },
     ],
   });
@@ -79,7 +79,7 @@ async function run(argv: readonly string[], env: Readonly<Record<string, string>
   return { exitCode: code, stdout: command.stdout.trimEnd(), stderr: command.stderr.trimEnd() };
 }
 
-/** As a process if it is run with `runProgram`. */
+/** Runs `policy test`, by default inside this process, or as a process with `runProgram`. */
 async function testPolicy(
   argv: readonly string[],
   runs: (...given: Parameters<typeof run>) => PromiseLike<Ended> = run,
@@ -234,6 +234,10 @@ describe("pbnj-worker policy test", () => {
         "the process runtime mounts nothing: source and target of the volume /srv/in:/data:ro must be the same path",
       ],
       [
+        ...["", "", "", "", "runtime"],
+        "the process runtime runs this worker's own actions only, not registry.example/acme/report:v1",
+      ],
+      [
         "",
         "",
         "",
@@ -285,10 +289,12 @@ describe("pbnj-worker policy test", () => {
     ]);
 
     const rules = (stdout: string) => cells(stdout).map((row) => row.slice(1).join(" | "));
-    expect(rules(here.stdout).slice(1, 4)).toEqual([
+    expect(rules(here.stdout).slice(1, 6)).toEqual([
       "a | - | refused | volumes | RESULT_FILE /nowhere/x is not allowed: no volume may be mounted from there",
+      " |  |  | runtime | the process runtime runs this worker's own actions only, not a",
       "b | - | refused | environment | on-failure: --mdoe in the template's command is not an input of power-off: did you mean --mode?",
-      "d | - | refused | machine | on-timeout: is for another machine than the action",
+      "d | - | refused | runtime | the process runtime runs this worker's own actions only, not d",
+      " |  |  | machine | on-timeout: is for another machine than the action",
     ]);
     for (const { stdout } of [here, contained, clustered]) {
       expect(rules(stdout)).toEqual(
@@ -300,9 +306,6 @@ describe("pbnj-worker policy test", () => {
         ]),
       );
     }
-    expect(rules(here.stdout)).toContain(
-      " |  |  | privileged | has no effect: the process runtime has no containers",
-    );
     expect(rules(contained.stdout)).toEqual(
       expect.arrayContaining([
         "a | - | allowed | trustedImages | a is not listed: it receives no BMC connection",

@@ -1,8 +1,9 @@
+import { open } from "node:fs/promises";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import manifest from "../../../package.json" with { type: "json" };
 import { projectRoot } from "../../../scripts/project-root.ts";
-import { runProgram } from "../../cli/program.ts";
+import { PROGRAM, runProgram } from "../../cli/program.ts";
 
 describe("the command line", () => {
   it("lists its commands with one line each", async () => {
@@ -36,6 +37,18 @@ describe("the command line", () => {
     expect(stderr).toContain("action <name> [options]");
     expect(stderr).toMatch(/\nStart here:\n {2}pbnj-worker lab\n/);
     expect(exitCode).toBe(2);
+  });
+
+  it("says in one line, with an exit code of its own, that a full disk does not take its output", async () => {
+    const full = await open("/dev/full", "w");
+    const { exitCode, stderr } = await execa(process.execPath, [PROGRAM, "actions"], {
+      stdout: full.createWriteStream(),
+      reject: false,
+    });
+    await full.close().catch(() => undefined);
+
+    expect(stderr).toMatch(/^pbnj-worker: the output cannot be written: ENOSPC[^\n]*$/);
+    expect(exitCode).toBe(74);
   });
 
   it("from sources, says in one line that this Node cannot load TypeScript", async () => {

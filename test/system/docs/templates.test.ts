@@ -47,7 +47,7 @@ describe("the manual for templates", () => {
     }, text);
   }
 
-  /** As if the block were copied into a shell. */
+  /** Runs a block like a user who copies it into a shell. */
   function runBlock({ text }: CodeBlock): Promise<{ code: unknown; stdout: string; stderr: string }> {
     const script = text.replaceAll("192.0.2.11", "127.0.0.1");
     const env = {

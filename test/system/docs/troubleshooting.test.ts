@@ -84,7 +84,7 @@ it("links only to headings that exist", async () => {
   expect(headings).toEqual(expect.arrayContaining(anchors));
 });
 
-/** As GitHub makes them. */
+/** The anchors that GitHub makes for headings. */
 function headingAnchors(text: string): readonly string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
     heading

@@ -178,7 +178,7 @@ function testActionImage(): void {
     const [build] = await projectImages(set, ["power-off"]);
     if (!build) throw new Error("no build");
     const engine = containerEngine("docker");
-    // The image that is there already stands for one that is built again.
+    // Use the existing image in place of a new build.
     const run = (args: readonly string[]) =>
       engine.run(args[0] === "build" ? ["tag", image, build.tag] : args);
 

@@ -13,7 +13,7 @@ export function importedBy(metafile: Metafile, entry: string, lazily = false): r
   return [...files];
 }
 
-/** Those of them that match `wanted`, which is in the bundle. */
+/** The files loaded at start that match `wanted`, which must match a file in the bundle. */
 export function loadedAtStart(metafile: Metafile, entry: string, wanted: RegExp): readonly string[] {
   if (!Object.keys(metafile.inputs).some((file) => wanted.test(file))) {
     throw new Error(`nothing in the bundle matches ${wanted}`);

@@ -17,7 +17,7 @@ import { WorkerProgram } from "../../support/worker-program.ts";
 import { importedBy, loadedAtStart } from "./loaded-at-start.ts";
 
 const program = await bundledProgram();
-/** A copy without what V8 compiled, as the npm package has it. */
+/** A copy without V8's compiled code, as in the npm package. */
 const { folder: directory } = await fileFolder();
 let metafile: Metafile;
 

@@ -33,7 +33,7 @@ const CANARIES = {
 } as const;
 const USER = "admin";
 
-/** As they may be met, made here once more, so that the worker's own idea of it is not what is believed. */
+/** The forms in which canaries may occur, derived independently of the worker's own code. */
 const TRACES: readonly (readonly [name: string, trace: string])[] = Object.entries(CANARIES).flatMap(
   ([name, canary]) =>
     [canary, `${USER}:${canary}`].flatMap((text) => {
@@ -171,7 +171,7 @@ class Observer {
   }
 }
 
-/** Of the main thread, which starts all others (proc_pid_task(5)). */
+/** Child processes of the main thread, which starts all of them (proc_pid_task(5)). */
 function childrenOf(pid: number): readonly number[] {
   return textIn(`/proc/${pid}/task/${pid}/children`).trim().split(" ").filter(Boolean).map(Number);
 }

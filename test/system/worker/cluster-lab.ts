@@ -120,7 +120,7 @@ export async function clusterLab({
     /** A worker that can be killed. */
     startProcess: (argv: readonly string[] = []) => base.own(new WorkerProgram(lab.argv(...argv))),
 
-    /** The arguments of a worker with a state directory of its own, as a pod has it. */
+    /** The arguments of a worker with a state directory of its own, like a pod. */
     argv: (...more: readonly string[]): readonly string[] => [
       ...["start", "--grpc-server", server.address, "--kubeconfig", kubeconfig],
       ...["--kubernetes-namespace", namespace, "--runtime", "kubernetes", "--policy", lab.policy],

@@ -32,7 +32,7 @@ describeWithDocker("the demonstration's workflow with the docker runtime", () =>
     await writeFile(policy, `trustedImages:\n  - ${REGISTRY}/*\n`);
     const gate = await EngineGate.open(dockerSocketPath);
     const inspected: string[] = [];
-    // Podman tells of a container too late to inspect it before the worker removes it.
+    // Podman reports a container too late to inspect it before the worker removes it.
     gate.holdEach(/^DELETE \S*\/containers\/([^/?]+)/, async ([, id = ""]) => {
       inspected.push(await dockerCli("inspect", id));
     });

@@ -190,7 +190,7 @@ test("on a terminal the log is text, with the action's machine and name", { time
   const command = `'${process.execPath}' '${main}' ${argv} --http-address off`;
   const seen = execa("script", ["-qec", command, "/dev/null"], {
     reject: false,
-    // As a person's shell has it: a CI's own variables speak against colours.
+    // The environment of a person's shell: a CI's own variables turn off colours.
     extendEnv: false,
     env: { PATH: process.env["PATH"] ?? "", TERM: "xterm" },
   });

@@ -393,7 +393,7 @@ describe("RETRIES", () => {
     [{}, variable("1e1"), "policy maxRetries: RETRIES is not a whole number"],
     [{}, flag("--retries=4"), "policy maxRetries: --retries is 4, more than 3"],
     [{}, flag("--retries"), "policy maxRetries: --retries is not a whole number"],
-    // As the action reads them: the last flag counts, and before a variable.
+    // Like the action: the last flag counts, and takes precedence over a variable.
     [{}, flag("--retries", "9", "--retries", "2"), "allowed"],
     [{}, { ...variable("2"), ...flag("--retries", "9") }, "policy maxRetries: --retries is 9, more than 3"],
   ])("with %j is limited for an idempotent action: %j", (policy, asked, verdict) => {

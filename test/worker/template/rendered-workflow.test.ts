@@ -9,7 +9,7 @@ import { loadTemplate } from "../../../worker/template/load-template.ts";
 const folder = await mkdtemp(join(tmpdir(), "pbnj-workflow-"));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** As the server of Tinkerbell 0.23 writes it. */
+/** An action in the form of Tinkerbell 0.23's server. */
 const off = {
   ...{ id: "0b1c", name: "off", image: "registry.example/power-off:v1", timeout: 90, state: "SUCCESS" },
   ...{ command: ["--force"], environment: { NOTE: "{{ kept }}" }, executionStart: "2026-01-01T00:00:00Z" },

@@ -33,7 +33,7 @@ describe("substitute", () => {
     Hardware: { Disks: ["/dev/nvme0n1", "/dev/sda"] },
   };
 
-  // Made with Go 1.26 and Sprig 3.3, as Tinkerbell's controller has them.
+  // Made with Go 1.26 and Sprig 3.3, which Tinkerbell's controller uses.
   it.each([
     ["{{ .hardware.metadata.name | upper | quote }}", '"NODE-1"'],
     ["{{ index .Hardware.Disks 0 }}", "/dev/nvme0n1"],

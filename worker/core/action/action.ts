@@ -32,13 +32,13 @@ export interface ActionSecrets {
 }
 
 /**
- * What a source knows of IDs that return: what is left under an action's IDs may be of an earlier run. `unknown` while the server may
- * be behind.
+ * A source's knowledge about IDs that return: anything found under an action's IDs may belong to an earlier run. `unknown` while
+ * the server's answers may be stale.
  */
 export interface ReturningIds {
-  /** Whose end it is that was settled so long ago. */
+  /** Which run of a returning ID an end belongs to that was settled `ageMs` ago. */
   readonly ownerOfEnd: (ageMs: number) => RunOwner;
-  /** Whose it is what the runtime has under the IDs; `ageMs` is since it was launched, at least. Absent if it is this run's in any case. */
+  /** Which run of a returning ID the container or Job belongs to; it was launched at least `ageMs` ago. Absent if it is always this run. */
   readonly ownerOfLaunch?: (launch: { readonly hasEnded: boolean; readonly ageMs: number }) => RunOwner;
 }
 

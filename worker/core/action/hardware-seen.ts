@@ -22,7 +22,7 @@ export interface HardwareOfMachines {
   onRead(listener: (machine: string) => void): void;
 }
 
-/** As many parts of a kind are kept. */
+/** The most parts of a kind to keep. */
 const MOST_PARTS = 128;
 const LONGEST_TEXT = 128;
 

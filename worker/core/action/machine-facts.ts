@@ -8,7 +8,7 @@ import { shortened } from "../../../shared/printable.ts";
 export interface BmcAddress {
   /** The host, or the name that a service knows the machine by. */
   readonly host: string;
-  /** Of the BMC's web interface, or of the service; without path and query, which may hold a token. */
+  /** URL of the BMC's web interface, or of the service; without path and query, which may hold a token. */
   readonly url?: string;
   /** In order of preference. */
   readonly providers: readonly ProviderName[];

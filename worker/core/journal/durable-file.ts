@@ -80,7 +80,7 @@ export class SyncedFolder {
     this.#path = path;
   }
 
-  /** Those that ask while a sync runs share the next one. */
+  /** Syncs the folder. Callers that arrive while a sync runs share the next one. */
   sync(): Promise<void> {
     this.#next ??= this.#afterRunning();
     return this.#next;

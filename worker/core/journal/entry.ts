@@ -25,9 +25,9 @@ const About = {
   /** It gets its connection from the worker, and cannot act before. */
   connected: z.boolean(),
   timeoutMs: z.number().nonnegative(),
-  /** As reported with RUNNING. */
+  /** The start time that was reported with RUNNING. */
   startedAt: Instant,
-  /** The same as a `bootTimeText`. */
+  /** The start time as a `bootTimeText`. */
   startedBootTime: z.string().optional(),
 };
 
@@ -80,7 +80,7 @@ export function isSettled(entry: JournalEntry): entry is SettledEntry {
 export interface EntryFacts {
   readonly handle?: z.infer<typeof LaunchHandle>;
   readonly end?: z.infer<typeof End>;
-  /** Of a rejection. */
+  /** Reason why the server rejected the report. */
   readonly code?: string;
 }
 

@@ -76,7 +76,7 @@ export class Journal implements ActionJournal {
   readonly #folder: SyncedFolder;
   /** By key, in the order of writing. */
   readonly #unfinished = new Map<string, Kept>();
-  /** The same of those whose end is settled. */
+  /** Entries whose end is settled, by key, in the order of writing. */
   readonly #settled = { acknowledged: new Map<string, Kept>(), dropped: new Map<string, Kept>() };
   /** By key. */
   readonly #appendable = new Map<string, Appendable>();

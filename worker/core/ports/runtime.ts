@@ -58,7 +58,7 @@ export interface MountedFile {
 
 /** A BareMetalHost of Metal3. Its methods reject with a `KubernetesError`, or the signal's reason. */
 export interface HostAccess {
-  /** The same in every process. */
+  /** Identifies the host, alike in every process. */
   readonly key: string;
   /** Reboot annotations of this project's workers as last seen, with their values. */
   readonly reboots: Readonly<Record<string, string>>;
@@ -160,7 +160,7 @@ export interface EarlierRun {
   readonly hasEnded: boolean;
   /** Since it was launched, by the wall clock. */
   readonly ageMs: number;
-  /** As the launch was recorded. */
+  /** The handle that was recorded at the launch. */
   readonly handle: LaunchHandle;
   /** Call only if it has ended. Resolves when it is gone. */
   remove(signal: AbortSignal): Promise<void>;

@@ -244,7 +244,7 @@ export class ActionSlots {
     return true;
   }
 
-  /** Of the tenants with waiting actions that may take a slot, the one that has fewest. */
+  /** The tenant with the fewest slots among those with waiting actions that may take one. */
   #poorest(): Share | undefined {
     let poorest: Share | undefined;
     for (const [tenant, share] of this.#shares) {

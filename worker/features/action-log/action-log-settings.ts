@@ -25,7 +25,7 @@ export interface ActionLogConfig {
   /** Absolute. */
   readonly directory: string;
   readonly maxAgeMs: number;
-  /** Of all logs together. */
+  /** Limit for the total size of all logs. */
   readonly maxBytes: number;
 }
 

@@ -30,13 +30,13 @@ interface ActionLog {
   /** For the worker's log. */
   readonly fields: LogFields;
   readonly pending: PendingText;
-  /** No more text will follow. */
+  /** Whether no more text will follow. */
   ended: boolean;
-  /** The worker has logged that lines were dropped. */
+  /** Whether the worker has logged that lines were dropped. */
   hasLoggedLoss: boolean;
-  /** The file contains something of it. */
+  /** Whether the file contains a part of the log. */
   hasContent: boolean;
-  /** The last line in the file may be incomplete. */
+  /** Whether the last line in the file may be incomplete. */
   torn: boolean;
 }
 
@@ -45,7 +45,7 @@ const MAX_FILE = MEBIBYTE;
 const SHORTEST_FILE = 256 * 1024;
 /** The largest part of the total size that one file may take. */
 const FILE_SHARE = 16;
-/** Of all text that is not written yet. */
+/** Limit for the total of all text that is waiting to be written. */
 const MAX_BUFFERED = 8 * MEBIBYTE;
 const MAX_BUFFERED_FILES = 10_000;
 const CLEAN_UP_INTERVAL_MS = 60 * 60_000;
@@ -65,7 +65,7 @@ export class ActionLogs {
   readonly #limit = new BufferLimit(MAX_BUFFERED);
   /** By key. */
   readonly #inFlight = new Map<string, ActionLog>();
-  /** By path, the running actions, and the ended ones with text to write. */
+  /** By path: the logs of running actions, and of ended ones with text to write. */
   readonly #logsByPath = new Map<string, Set<ActionLog>>();
   /** In the order in which they are written. */
   readonly #dirty = new Set<ActionLog>();
@@ -76,7 +76,7 @@ export class ActionLogs {
   #failing = false;
   #cleanUpError = "";
   #lost = 0;
-  /** What may be written until the next cleanup, which looks at every file. */
+  /** How much may be written until the next cleanup, which checks every file. */
   #roomBytes: number;
 
   constructor(options: ActionLogsOptions) {

@@ -7,7 +7,7 @@ import { isFileName, isFolderName } from "./names.ts";
 export interface CleanUpOptions {
   readonly directory: string;
   readonly maxAgeMs: number;
-  /** Of all files together. */
+  /** Limit for the total size of all files. */
   readonly maxBytes: number;
   readonly nowMs: number;
   /** Files that are being written are not removed. */
@@ -16,9 +16,9 @@ export interface CleanUpOptions {
 }
 
 export interface CleanedUp {
-  /** How many files. */
+  /** Number of removed files. */
   readonly removed: number;
-  /** Of the files that are left. */
+  /** Total size of the remaining files. */
   readonly bytes: number;
 }
 

@@ -8,7 +8,7 @@ import { describeClaim } from "./described-claim.ts";
 
 type Reader = Pick<Cluster, "get" | "list">;
 
-/** What is read of a HostDeployPolicy, `metal3.io/v1alpha1`. */
+/** The fields of a HostDeployPolicy that are read, `metal3.io/v1alpha1`. */
 const PolicyObject = z.object({
   spec: z.object({
     hostClaimNamespaces: z.optional(
@@ -63,8 +63,8 @@ export async function checkClaim(
 }
 
 /**
- * As the operator decides it (`acceptableNamespaces`): one policy must hold in all its parts; one without the field allows no
- * claim. Undefined if the cluster has no such policies.
+ * Whether a claim of `tenant` may use hosts in a namespace, by the operator's rules (`acceptableNamespaces`): all parts of at
+ * least one policy must match; a policy without the field allows no claim. Undefined if the cluster has no such policies.
  */
 async function isPermitted(
   cluster: Reader,

@@ -10,7 +10,7 @@ import { readSecretKeys, type SecretReader } from "./secret-values.ts";
 
 export interface Connectable extends Pick<ClusterMachine, "machine" | "object" | "at"> {
   readonly source: ConnectionSource;
-  /** Of the objects' cluster. */
+  /** The policy for references between objects of their cluster. */
   readonly references: ReferenceRefusal;
 }
 
@@ -48,7 +48,7 @@ async function readSecrets(
   return { ...credentials, signing: byAlgorithm(values) };
 }
 
-/** Why the secrets cannot be read now but may be later; undefined if they can, or never may. Throws the signal's reason. */
+/** Why the secrets cannot be read yet; undefined if they can, or if they never can. Throws the signal's reason. */
 export async function missingSecret(
   connectable: Connectable,
   cluster: SecretReader,

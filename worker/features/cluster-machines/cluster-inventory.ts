@@ -59,7 +59,7 @@ export interface ClusterInventoryState {
 
 interface MachineSourceState {
   readonly name: string;
-  /** Of the worker's own cluster. */
+  /** Whether the machines are from the worker's own cluster. */
   readonly isOwn: boolean;
   /** Its API server, once known. */
   readonly server: string | undefined;
@@ -71,7 +71,7 @@ interface MachineSourceState {
 
 /** How long the first list of one source may delay the report of the others. */
 const FIRST_WAIT_MS = 30_000;
-/** The same for sources in other clusters. */
+/** How long the first list of a source in another cluster may delay the report. */
 const OTHERS_WAIT_MS = 5_000;
 /** How often to check whether kinds were added or removed, which no watch shows. */
 const LOOK_MS = 5_000;
@@ -111,12 +111,12 @@ export class ClusterInventory implements Inventory {
     await Promise.all([...this.#sources.map((source) => source.run(signal)), this.#reportChanges(signal)]);
   }
 
-  /** After `run`. No connection can be resolved any more. */
+  /** Call after `run`. From then on no connection can be resolved. */
   async close(): Promise<void> {
     await Promise.all(this.#sources.map((source) => source.close()));
   }
 
-  /** Resolves when no source is worth waiting for any more, or when the signal aborts. Never rejects. */
+  /** Resolves when every source is listed, has failed or takes too long, or when the signal aborts. Never rejects. */
   async synced(signal: AbortSignal): Promise<Synced> {
     while (!signal.aborted && this.#isListing()) {
       await this.#options.clock.sleep(FIRST_LOOK_MS, signal).catch(() => undefined);
@@ -237,12 +237,12 @@ export class ClusterInventory implements Inventory {
     return content?.kind === "usable" ? content.desired : undefined;
   }
 
-  /** Also undefined for an invalid machine, of which `resolveConnection` says why, and for one of another cluster. */
+  /** Also undefined for a machine of another cluster, and for an invalid one, whose problem `resolveConnection` reports. */
   mountedConnection({ name, lockKey }: Machine, namespace: string): MountedConnection | undefined {
     const now = this.#current().byName.get(name);
     if (!now || !isUsable(now) || now.machine.lockKey !== lockKey) return undefined;
     if (!this.#isOwn(now.source)) return undefined;
-    // What a host's state allows is read at each launch.
+    // A host's state is checked at each launch.
     if (now.metal3) return undefined;
     return mountConnection(this.#connectable(now), namespace);
   }

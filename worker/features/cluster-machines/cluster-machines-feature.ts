@@ -9,7 +9,7 @@ import type { ClusterInventory, MachineChanges } from "./cluster-inventory.ts";
 import { identityRight, rightsFor } from "./machine-rights.ts";
 import { type MachinesPart, machineSettings } from "./machine-settings.ts";
 
-/** With what other features do with machines. */
+/** The settings of this feature, and those of features that use its machines. */
 interface Config extends SharedConfig, MachinesPart {
   readonly managedHosts: "refuse" | "via-host";
   readonly rufio?: object;

@@ -9,7 +9,7 @@ export interface ConnectionSource {
   readonly bootMode?: BootMode;
   /** SHA-256 fingerprint of the BMC's certificate. */
   readonly fingerprint?: string;
-  /** Of a BareMetalHost, whose address says what Rufio's connection cannot. */
+  /** The address of a BareMetalHost, which says more than a connection of Rufio can. */
   readonly address?: HostAddress;
 }
 

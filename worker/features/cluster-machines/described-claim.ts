@@ -36,7 +36,7 @@ function contentOf(object: unknown): ClaimContent {
 }
 
 /**
- * The host of a claim. Both must name each other: the claim is an object of the tenant. Problems do not tell anything of
+ * The host of a claim. Both must name each other, because the claim is an object of the tenant. Problems reveal nothing about
  * the host, which the tenant must not know.
  */
 export function targetOfClaim(
@@ -59,7 +59,7 @@ export function targetOfClaim(
   return { target: { kind: "unusable", problems: [HOST_REFUSED] }, ...either };
 }
 
-/** Why is for the operator. */
+/** A pause without its reason, which only the operator may know. */
 export const HOST_PAUSED: Pause = { reason: "ask the operator for the reason", by: "its host" };
 
 export const HOST_REFUSED =

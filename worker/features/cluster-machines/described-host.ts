@@ -10,7 +10,7 @@ import { FINGERPRINT_ANNOTATION } from "./connection-problems.ts";
 import type { BmcTarget, Describe } from "./described-machine.ts";
 import { readAddress } from "./host-address.ts";
 
-/** What the worker does with hosts whose power Metal3's operator manages. */
+/** How the worker treats hosts whose power Metal3's operator manages. */
 export type Managed = "refuse" | "via-host";
 
 export interface HostContent {
@@ -72,7 +72,7 @@ function refusal(state: string): string {
   );
 }
 
-/** Metal3 knows the way to the BMC; the address is only needed to know which BMC it is. */
+/** Metal3 knows how to reach the BMC; the address only identifies the BMC. */
 function viaHost(host: HostObject, name: ObjectName): BmcTarget {
   const known = direct(host);
   const lockKey = known.kind === "usable" ? known.lockKey : `baremetalhost ${keyOf(name)}`;

@@ -39,7 +39,7 @@ export function annotatedState(annotations: Readonly<Record<string, string>> | u
   return broken(problems.map(({ path, message }) => `${path.map(String).join(".")} ${message}`));
 }
 
-/** Many may edit an object; what a BMC installs is for the operator to say. */
+/** Firmware images are not accepted: many users may edit an object, but only the operator decides what a BMC installs. */
 function componentsWithImage({ firmware = {} }: DesiredState): readonly string[] {
   return Object.entries(firmware).flatMap(([name, wanted]) => (typeof wanted === "object" ? name : []));
 }

@@ -8,7 +8,7 @@ import type { SourceCluster } from "./source-connection.ts";
 /** Runs work with the connection of a source. Rejects with a `KubernetesError` if there is none. */
 export type UseSource = <T>(work: (cluster: SourceCluster) => Promise<T>) => Promise<T>;
 
-/** A host as a source sees it. */
+/** A host in the view of one source. */
 export function hostAccess(
   source: string,
   { name, content }: Described<HostContent>,

@@ -9,7 +9,7 @@ const CHANGES: Readonly<Record<string, boolean>> = {
 };
 const READS = ["power-status", "wait-for-power-state"] as const;
 
-/** What goes through a BareMetalHost instead of its BMC. */
+/** Actions that go through a BareMetalHost instead of its BMC. */
 export const POWER_ACTIONS: readonly string[] = [...Object.keys(CHANGES), ...READS];
 
 /** The action's name, by its image. */

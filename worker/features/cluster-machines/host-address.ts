@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
 
-/** How `spec.bmc.address` of a BareMetalHost says that its BMC is reached: fields of a connection. */
+/** Fields of a connection from `spec.bmc.address` of a BareMetalHost. */
 export interface HostAddress {
   readonly host: string;
   readonly providers: readonly ProviderName[];

@@ -29,10 +29,10 @@ export interface UsableHost extends Pick<ClusterMachine, "machine" | "object" | 
 }
 
 export interface HostReading {
-  /** Of the action that the connection is for. */
+  /** The image of the action that the connection is for. */
   readonly image?: string | undefined;
   readonly managed: Managed;
-  /** Of the objects' cluster. */
+  /** The policy for references between objects of their cluster. */
   readonly references: ReferenceRefusal;
   readonly log: Pick<Logger, "warn">;
   readonly whilePaused?: true;
@@ -42,8 +42,8 @@ export interface HostReading {
 const READ_TIMEOUT_MS = 10_000;
 
 /**
- * The connection of a host whose state, which the operator changes, is read anew: nothing is sent to a BMC that the
- * operator manages by now. Of a claim's host, errors tell nothing. Throws as `readConnection` does.
+ * The connection of a host. Reads the host's state again, so that nothing is sent to a BMC that the operator manages by
+ * now. Errors reveal nothing about the host of a claim. Throws as `readConnection` does.
  */
 export async function readHostConnection(
   found: UsableHost,
@@ -66,7 +66,7 @@ export async function readHostConnection(
   }
 }
 
-/** A refusal whose problem does not tell which host it is. */
+/** A refusal whose problem does not reveal the host. */
 class HostRefusal extends BmcError {
   readonly problem: string;
 
@@ -124,7 +124,7 @@ async function readHost(cluster: SourceCluster, host: ObjectName, signal: AbortS
 
 type Called = Pick<ClusterMachine, "object" | "at" | "source">;
 
-/** A connection without a login. The launched action uses the worker's provider in place of what it names. */
+/** A connection without a login. The launched action uses the worker's provider instead of the connection's. */
 function viaHost(machine: string, called: Called, image: string | undefined): Connection {
   if (image !== undefined && !isPowerAction(image)) {
     const allowed = POWER_ACTIONS.join(", ");
@@ -134,7 +134,7 @@ function viaHost(machine: string, called: Called, image: string | undefined): Co
   return Connection.parse({ machine, host: machine, rpc: { url: "http://baremetalhost.invalid" } });
 }
 
-/** Of an externally provisioned host, the operator undoes what does not agree with `spec.online`. */
+/** Rejects a power action that contradicts `spec.online`: on an externally provisioned host, the operator would undo it. */
 function checkOnline(host: HostObject, called: Called, image: string | undefined): void {
   const management = managementOf(host);
   const wanted = onlineAfter(image);

@@ -11,7 +11,7 @@ export interface IdentityAccessOptions {
   /** The worker's own. */
   readonly cluster: Pick<Cluster, "list" | "watch">;
   readonly secret: ObjectName;
-  /** Of the kubeconfig. Default: the current one. */
+  /** The context of the kubeconfig to use. Default: the current one. */
   readonly contextName?: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;

@@ -1,13 +1,11 @@
-import * as z from "zod/mini";
 import { decodeText, fileProblemOf } from "../../../shared/read-text-file.ts";
 import { Secret } from "../../../shared/secret.ts";
 import type { Selection } from "../../kubernetes/client/cluster.ts";
 import type { ObjectName } from "../../kubernetes/client/kinds.ts";
+import { SecretObject } from "./secret-values.ts";
 
 /** The keys that hold a kubeconfig; the second is Cluster API's. */
 const KEYS = ["kubeconfig", "value"];
-
-const SecretObject = z.object({ data: z.optional(z.nullable(z.record(z.string(), z.string()))) });
 
 /** A kubeconfig, or why there is none: a sentence without its subject. */
 export type IdentityText = { readonly text: Secret } | { readonly problem: string };

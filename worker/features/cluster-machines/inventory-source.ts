@@ -15,10 +15,10 @@ import { sourceLog } from "./source-log.ts";
 import type { MachineWarning } from "./warning-log.ts";
 import type { Progress, SourceState } from "./watched-sources.ts";
 
-/** Takes a new connection, or the reason why there is none any more. Must not throw. */
+/** Receives a new connection, or the reason why the last one was lost. Must not throw. */
 export type UseConnection = (opened: OpenedSource | { readonly problem: string }) => void;
 
-/** Connects to the cluster of a source, and again each time the way to it changes. */
+/** Connects to the cluster of a source, and again each time its connection settings change. */
 export interface SourceAccess {
   /** Calls `use` for each change. Runs until the signal aborts. Never rejects. */
   run(use: UseConnection, signal: AbortSignal): Promise<void>;
@@ -45,11 +45,11 @@ export interface MachineSource {
 export interface InventorySourceOptions {
   readonly source: MachineSource;
   readonly managedHosts: Managed;
-  /** Of this cluster's objects. */
+  /** The policy for references between objects of this cluster. */
   readonly references: ReferenceRefusal;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The machines changed. Must not throw. */
+  /** Called when the machines have changed. Must not throw. */
   readonly onChange: () => void;
 }
 
@@ -68,7 +68,7 @@ export class InventorySource {
   /** Why `#shown` was closed. */
   #closedBecause: string | undefined;
   readonly #stop = new AbortController();
-  /** Connections that watch, replace another one, or close. */
+  /** Connections that watch, that are about to replace another one, or that are closing. */
   readonly #work = new Set<Promise<void>>();
 
   constructor(options: InventorySourceOptions) {
@@ -134,7 +134,7 @@ export class InventorySource {
     return this.#shown?.cluster.server;
   }
 
-  /** The name in `index` of a machine that a workflow of this namespace means, if it may use that machine. */
+  /** The name in `index` of the machine that a workflow of this namespace refers to, if it may use that machine. */
   find(name: string, namespace: string): string | undefined {
     const { mayUse } = this.#options.source;
     const { byName } = this.index();
@@ -220,7 +220,7 @@ export class InventorySource {
     }
   }
 
-  /** What a closed connection saw stays until the next one has listed. */
+  /** Objects of a closed connection stay until the next connection has listed its objects. */
   async #replace(next: SourceConnection, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (this.#next === next && !signal.aborted) {

@@ -23,7 +23,7 @@ const MachineSourceEntry = z
     identityRef: z.strictObject({ name: ObjectNameText, contextName: Text.optional() }).optional(),
     /** A file of the operator. */
     kubeconfig: Text.optional(),
-    /** Of the file. */
+    /** The context of the kubeconfig file to use. */
     contextName: Text.optional(),
     inventory: List(InventoryKind).prefault(["machines"]),
     watchNamespace: WatchNamespace.optional(),

@@ -25,7 +25,11 @@ export function openSources(
     const { name, inventory: kinds, watchNamespace, prefix } = source;
     const mayUse = workflowRule(source, use.cluster.namespace);
     return {
-      ...{ name, kinds, isOwn: source.access === undefined, watchNamespace, access: accessOf(source, use) },
+      name,
+      kinds,
+      isOwn: source.access === undefined,
+      watchNamespace,
+      access: accessOf(source, use),
       ...(prefix !== undefined && { prefix }),
       ...(mayUse && { mayUse }),
     };

@@ -9,7 +9,7 @@ import { pauseNote, pauseOf } from "../../machines/pause.ts";
 import type { Describe } from "./described-machine.ts";
 import type { ClusterSource } from "./machine-index.ts";
 
-/** Adds whether the object's annotations take its machine out of service. */
+/** Adds a pause if the object's annotations take its machine out of service. */
 export function withPause<Content>(kind: Kind, describe: Describe<Content>): Describe<Content> {
   return (object, name) => {
     const described = describe(object, name);
@@ -30,7 +30,7 @@ const LISTED: Readonly<Record<ClusterSource, readonly Kind[]>> = {
 };
 const Named = z.looseObject({ metadata: z.looseObject({ namespace: z.string(), name: z.string() }) });
 
-/** For doctor: each paused object that a machine comes from. Why objects cannot be listed is another check's finding. */
+/** For doctor: each paused object of a machine. Another check reports why objects cannot be listed. */
 export async function checkPaused(
   cluster: Pick<Cluster, "list">,
   {

@@ -1,6 +1,6 @@
 import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
 
-/** Rufio's providers in lower case. Those of vendors speak Redfish. */
+/** Rufio's providers in lower case. Providers of vendors speak Redfish. */
 const PROVIDERS: Readonly<Record<string, ProviderName>> = {
   ipmitool: "ipmi",
   asrockrack: "redfish",

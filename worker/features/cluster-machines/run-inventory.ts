@@ -25,8 +25,8 @@ export interface RunInventory extends Inventory {
 const MACHINES_MS = 30_000;
 
 /**
- * The inventory of `pbnj-worker run`: the machines of the file and of the cluster. A run has no namespace, so that it may use the
- * machines of all.
+ * The inventory of `pbnj-worker run`: the machines of the file and of the cluster. A run has no namespace, so it may use the
+ * machines of all namespaces.
  */
 export async function runInventory(
   { file, machineSources, managedHosts, references, cluster, log }: RunInventoryOptions,

@@ -9,9 +9,9 @@ import { readSecretText } from "../../machines/secret-text.ts";
 
 export type SecretReader = Pick<Cluster, "get">;
 
-const SecretObject = z.object({ data: z.optional(z.nullable(z.record(z.string(), z.string()))) });
+export const SecretObject = z.object({ data: z.optional(z.nullable(z.record(z.string(), z.string()))) });
 
-/** As for secrets in files: an unavailable API must not block a lane for longer. */
+/** Equal to the limit for secrets in files: an unavailable API must not block a lane for longer. */
 const READ_TIMEOUT_MS = 10_000;
 
 /**

@@ -23,7 +23,7 @@ export interface SourceConnectionOptions {
   readonly watchNamespace: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** As `WatchedSourcesOptions.onChange`. */
+  /** Called with the kept part of an object, before and after a change. Must not throw. */
   readonly onChange: (before: unknown, after: unknown) => void;
 }
 
@@ -61,7 +61,7 @@ export class SourceConnection {
     return this.watchNamespace === "*";
   }
 
-  /** Whether it was closed: what it saw last can still be read. */
+  /** Whether it was closed. The objects that it saw last can still be read. */
   get isClosed(): boolean {
     return this.#stop.signal.aborted;
   }
@@ -79,7 +79,7 @@ export class SourceConnection {
     return this.#index;
   }
 
-  /** As `WatchedSources.look`. */
+  /** Whether availability has changed since the last call in a way that changes the index. */
   look(): boolean {
     const isNew = this.watched.look();
     if (isNew) this.#index = undefined;

@@ -10,7 +10,7 @@ import { readMachine } from "./read-machine.ts";
 
 /** What one comparison found. Texts of the BMC are redacted and short. */
 export interface Comparison {
-  /** Of every desired setting that was read. */
+  /** The differences of all desired settings that could be read. */
   readonly differences: readonly Difference[];
   /** The first error; settings that could not be read because of it are missing. */
   readonly error?: BmcError;

@@ -16,10 +16,10 @@ import { defined } from "../../../shared/defined.ts";
 import type { Difference, Setting } from "../shared/drift-seen.ts";
 import { downgradeOf } from "./next-correction.ts";
 
-/** What was read, or why the BMC cannot show it. */
+/** A value that was read, or the reason why the BMC cannot show it. */
 export type Reading<Value> = { readonly value: Value } | { readonly unknown: string };
 
-/** What was read of a machine. A setting that was not read is absent. */
+/** The settings of a machine that were read. */
 export interface Observed {
   readonly power?: Reading<PowerState>;
   /** Also read before a machine is powered on, which would use a one-time override. */
@@ -29,7 +29,7 @@ export interface Observed {
   readonly firmware?: Reading<readonly FirmwareItem[]>;
 }
 
-/** Of one name: an update has all of them as targets. */
+/** The most components with the same name: an update has all of them as targets. */
 const MOST_COMPONENTS = 16;
 
 type Verdict = Pick<Difference, "actual" | "state" | "reason" | "ids">;
@@ -121,7 +121,7 @@ function isOnce({ device, persistent }: BootOverride): boolean {
 
 function bootVerdict(request: Parameters<typeof matches>[0], override: BootOverride): Verdict {
   if (override.device === "unknown") return unknown("the BMC reports no device that is known");
-  // A workflow may have set it for its next boot, after which it is gone.
+  // A workflow may have set a one-time override, which the next boot removes.
   if (isOnce(override)) return { state: "pending", actual: describeOverride(override) };
   return verdictOf(matches(request, override), describeOverride(override));
 }
@@ -151,7 +151,7 @@ function biosVerdict(
   return has(attributes) ? now : { ...now, state: "pending" };
 }
 
-/** `True` means the same as true where the attribute is a truth value. */
+/** `True` is equal to true if the attribute is a boolean. */
 function textOf(value: BiosValue, like: BiosValue = value): string {
   return typeof like === "boolean" ? String(value).toLowerCase() : String(value);
 }

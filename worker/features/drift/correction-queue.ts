@@ -10,7 +10,7 @@ export interface CorrectionQueueOptions {
   /** With `{action}` and optionally `{version}`. */
   readonly image: string;
   readonly version: string;
-  /** Of the machine's object in the worker's cluster, whose tenants the policy knows. */
+  /** The namespace of the machine's object in the worker's cluster: the policy knows its tenants. */
   readonly namespaceOf: (machine: string) => string | undefined;
   /** Why a correction must not start now. */
   readonly refusalOf: (machine: string) => string | undefined;
@@ -28,7 +28,7 @@ interface Offer {
 
 /** The action must end before that, so that it can report what it waited for. */
 const MARGIN_MS = 30_000;
-/** What was compared longer ago is compared again first. */
+/** Comparisons that are older than this are repeated first. */
 const FRESH_MS = 5 * 60_000;
 
 const WITHDRAWN = new Error("the correction is withdrawn");
@@ -106,7 +106,7 @@ export class CorrectionQueue implements StatusSink {
     return this.#find(actionId)?.[1].cancel.signal;
   }
 
-  /** The start is decided here, when the correction has its turn at the machine: anything may have happened while it waited. */
+  /** Decides about the start when the correction holds the machine's lock: anything may have happened while it waited. */
   async report({ action, state }: ActionStatus, signal: AbortSignal): Promise<Acknowledgement> {
     signal.throwIfAborted();
     if (state !== "running") return { kind: "acknowledged" };

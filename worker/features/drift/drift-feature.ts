@@ -9,8 +9,8 @@ import { type DriftPart, driftSettings } from "./drift-settings.ts";
 type Config = SharedConfig & DriftPart;
 
 /**
- * Compares the inventory's machines with their desired states, and corrects those whose entry says so: the corrections are actions of
- * its own.
+ * Compares the inventory's machines with their desired states, and corrects machines whose entry allows it: the corrections
+ * are actions.
  */
 export const drift = {
   name: "drift",

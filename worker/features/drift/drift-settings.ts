@@ -38,7 +38,7 @@ interface DriftConfig {
   readonly intervalMs: number;
   /** How long no other action must have used a machine before it is corrected. */
   readonly quietTimeMs: number;
-  /** Of a correction's action, with `{action}` and optionally `{version}`. */
+  /** The image of a correction's action, with `{action}` and optionally `{version}`. */
   readonly image: string;
 }
 

@@ -17,17 +17,17 @@ import type { Comparison } from "./compare-machine.ts";
 import type { Enforcer } from "./enforcer.ts";
 
 export interface DriftWatchOptions {
-  /** Waits for the machine's turn. Rejects with a `BmcError`, and with the signal's reason. */
+  /** Compares a machine once it holds the machine's lock. Rejects with a `BmcError`, and with the signal's reason. */
   readonly compare: (machine: string, desired: DesiredState, signal: AbortSignal) => Promise<Comparison>;
   readonly inventory: Pick<Inventory, "machines" | "desiredState" | "origin">;
   /** Whether this worker's shard has the machine. */
   readonly isOurs: (machine: string) => boolean;
   readonly intervalMs: number;
-  /** Takes what changed. Must not throw. */
+  /** Called with each change. Must not throw. */
   readonly notify: (notice: MachineNotice) => void;
-  /** Takes each machine of which `find` may have changed. Must not throw. */
+  /** Called with each machine whose result of `find` may have changed. Must not throw. */
   readonly onCompared: (machine: string) => void;
-  /** Corrects what may be corrected. */
+  /** Corrects the differences that may be corrected. */
   readonly enforcer: Enforcer;
   readonly clock: Clock;
   readonly log: Logger;
@@ -35,7 +35,7 @@ export interface DriftWatchOptions {
 }
 
 interface Watched {
-  /** The BMC and the desired state: other ones are compared anew. */
+  /** Identifies the BMC and the desired state: a change of either starts a new comparison. */
   readonly version: string;
   readonly failures: number;
   readonly seen: DriftSeen;
@@ -43,27 +43,27 @@ interface Watched {
 
 /** Concurrent comparisons: nothing waits for them. */
 const MAX_COMPARISONS = 4;
-/** How often the inventory is looked at. */
+/** How often the inventory is checked. */
 const INVENTORY_MS = 60_000;
 const JITTER = 0.1;
 const RETRY: Backoff = { firstMs: 60_000, maxMs: 3_600_000, jitter: 0.5 };
-/** Limits waiting for the machine's turn and reading it, which takes a slow BMC minutes. */
+/** Limits waiting for the machine's lock and reading it, which takes a slow BMC minutes. */
 const COMPARE_WITHIN_MS = 10 * 60_000;
-/** Until a machine that an action uses is looked at again. */
+/** How soon a machine that an action uses is checked again. */
 const BUSY_MS = 60_000;
-/** As many fields are logged. */
+/** The most fields to log. */
 const MOST_FIELDS = 20;
 
 const YIELDED = new Error("an action needs the machine");
 
 /**
- * Compares the machines with their desired states, each once per interval and after corrections. Comparisons only read, never run beside an action on
- * the machine and never delay one.
+ * Compares the machines with their desired states, each once per interval and after corrections. Comparisons only read, never
+ * run beside an action on the machine and never delay one.
  */
 export class DriftWatch {
   readonly #options: DriftWatchOptions & { readonly random: () => number };
   readonly #work: WorkQueue;
-  /** As many as the inventory has machines with a desired state. */
+  /** State of each machine that has a desired state in the inventory. */
   readonly #watched = new Map<string, Watched>();
   readonly #busy = new BusyMachines();
   readonly #comparing = new Map<string, AbortController>();
@@ -117,7 +117,7 @@ export class DriftWatch {
     const gone = new Set(this.#watched.keys());
     for (const { name, lockKey, paused } of inventory.machines()) {
       const desired = inventory.desiredState?.(name);
-      // A paused machine is compared anew, as a new one, once it is in service again.
+      // A paused machine is compared like a new one once it is in service again.
       if (!desired || paused) continue;
       gone.delete(name);
       enforcer.owned(name, isOurs(name));
@@ -141,7 +141,7 @@ export class DriftWatch {
     this.#work.addAfter(machine, ms);
   }
 
-  /** Unless it is compared earlier. */
+  /** Schedules the next comparison, unless an earlier one is due. */
   #compareBy(machine: string, ms: number): void {
     const dueMs = this.#dueMs.get(machine);
     if (dueMs !== undefined && this.#options.clock.monotonicMs() + ms < dueMs) this.#compareIn(machine, ms);
@@ -197,7 +197,7 @@ export class DriftWatch {
     // The entry may have changed meanwhile.
     if (watched?.version !== version || (error && differences.length === 0)) return;
     const read = new Set(differences.map(({ field }) => field));
-    // What could not be read this time is what it was.
+    // Settings that could not be read this time keep their last state.
     const kept = error ? watched.seen.differences.filter(({ field }) => !read.has(field)) : [];
     const all = [...kept, ...differences.filter(({ state }) => state !== "same")];
     const seen: DriftSeen = { differences: all, comparedAt: new Date(clock.now()) };

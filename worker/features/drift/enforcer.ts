@@ -21,13 +21,13 @@ export interface EnforcerOptions extends Omit<CorrectionQueueOptions, "refusalOf
   readonly notify: (notice: MachineNotice) => void;
 }
 
-/** What was corrected of a machine. */
+/** The corrections of one machine. */
 interface Corrections {
-  /** In a row. */
+  /** Number of failures in a row. */
   readonly failures: number;
-  /** Until when nothing is tried after a failure. */
+  /** When the next attempt may start after a failure. */
   readonly retryMs: number;
-  /** Of the last failure. */
+  /** The error of the last failure. */
   readonly error: string;
   /** When corrections started, in the last hour. */
   readonly startsMs: readonly number[];
@@ -40,16 +40,16 @@ const MOST_PER_MACHINE = 6;
 const MOST_PER_WORKER = 60;
 const MOST_FAILURES = 3;
 const RETRY_MS = 10 * 60_000;
-/** The machine is compared again after a correction. */
+/** How soon the machine is compared again after a correction. */
 const AFTER_MS = 10_000;
-/** The same after one that was not started, or while a workflow has not ended. */
+/** How soon the machine is compared again if its correction was not started, or while a workflow has not ended. */
 const AGAIN_MS = 5 * 60_000;
 const LONGEST_ERROR = 200;
 const NONE: Corrections = { failures: 0, retryMs: 0, error: "", startsMs: [] };
 
 /**
- * Corrects machines whose entry says so, with one action per comparison: what is corrected next is decided from what is read
- * next, also after a crash.
+ * Corrects machines whose entry allows it, with one action per comparison. The next comparison decides about the next
+ * correction, also after a crash.
  */
 export class Enforcer {
   readonly queue: CorrectionQueue;
@@ -69,7 +69,7 @@ export class Enforcer {
     this.queue = new CorrectionQueue({ ...options, refusalOf: (machine) => this.#begin(machine) });
   }
 
-  /** What the worker does about a machine's drift; undefined if nothing is to correct. */
+  /** What the worker does about a machine's drift; undefined if there is nothing to correct. */
   find(machine: string): Enforcement | undefined {
     return this.#shown.get(machine);
   }
@@ -80,14 +80,14 @@ export class Enforcer {
     else if (!this.#owned.has(machine)) this.#owned.set(machine, this.#nowMs());
   }
 
-  /** The machine has no desired state any more, or another shard has it. */
+  /** Call when the machine no longer has a desired state, or when it belongs to another shard. */
   forget(machine: string): void {
     this.#owned.delete(machine);
     this.staged.forget(machine);
     this.reset(machine);
   }
 
-  /** The desired state is another one: earlier failures do not count. */
+  /** Call when the desired state has changed: earlier failures do not count. */
   reset(machine: string): void {
     this.queue.withdraw(machine);
     this.#shown.delete(machine);
@@ -124,7 +124,7 @@ export class Enforcer {
     return AGAIN_MS;
   }
 
-  /** Returns a machine that is to be compared, and when. */
+  /** Returns a machine to compare, and when. */
   see(event: ActionEvent): { readonly machine: string; readonly ms: number } | undefined {
     if (event.action.agentId === DRIFT_AGENT_ID) return this.#seeOwn(event);
     const machine = this.#busy.see(event);
@@ -135,7 +135,7 @@ export class Enforcer {
     return { machine, ms: this.#options.quietMs };
   }
 
-  /** Forgets what is too old to matter. */
+  /** Forgets starts and ends that are too old to matter. */
   prune(): void {
     const sinceMs = this.#nowMs() - this.#options.quietMs;
     for (const [machine, usedMs] of this.#usedMs) if (usedMs < sinceMs) this.#usedMs.delete(machine);
@@ -152,7 +152,7 @@ export class Enforcer {
       this.#options.notify({ machine: event.machine, type: "Normal", reason: "Correcting", message });
     }
     if (event.kind !== "ended") return undefined;
-    // Of an earlier worker's correction, only the event has the machine.
+    // For a correction of an earlier worker, only the event names the machine.
     const known = this.queue.remove(event.action);
     const machine = known ?? event.machine;
     if (machine === undefined) return undefined;
@@ -164,7 +164,7 @@ export class Enforcer {
   #ended(machine: string, { ok, class: errorClass, message }: Outcome): void {
     const { log, notify } = this.#options;
     const known = this.#of(machine);
-    // The worker stops.
+    // The worker is stopping.
     if (!ok && errorClass === "cancelled") return;
     if (ok) {
       this.#corrections.set(machine, { ...known, failures: 0, error: "" });

@@ -5,7 +5,7 @@ import { defined } from "../../../shared/defined.ts";
 import type { Setting } from "../shared/drift-seen.ts";
 import type { Observed, Reading } from "./compare.ts";
 
-/** What the desired state names, read one after the other; and the first error. */
+/** Reads the settings that the desired state names one after the other. Also returns the first error. */
 export async function readMachine(
   bmc: BmcClient,
   desired: DesiredState,

@@ -7,9 +7,9 @@ import { wantedFirmware } from "./next-correction.ts";
 
 /** An update of firmware that waits for the machine's next boot. */
 interface Staged {
-  /** Of the components. */
+  /** IDs of the components. */
   readonly ids: readonly string[];
-  /** As `keyOf` has it; of an earlier worker's update, that of the first comparison after it. */
+  /** The result of `keyOf`; for an update of an earlier worker, the key of the first comparison after it. */
   readonly key?: string;
 }
 
@@ -20,10 +20,10 @@ export interface Compared {
   readonly differences: readonly Difference[];
 }
 
-/** As many components as a desired state may have. */
+/** The most components that a desired state may have. */
 const MOST_STAGED = 200;
 
-/** What only `update-firmware` reports: an update that waits, and its targets. */
+/** A result that only `update-firmware` reports: an update that waits, with its targets. */
 const Pending = z.object({
   data: z.object({ pending: z.literal(true) }),
   before: z.array(z.object({ id: z.string() })).check(z.minLength(1)),
@@ -33,15 +33,15 @@ const Pending = z.object({
 export class StagedUpdates {
   /** By machine. */
   readonly #staged = new Map<string, readonly Staged[]>();
-  /** The key of what was offered last, by machine. */
+  /** The key of the correction that was offered last, by machine. */
   readonly #offered = new Map<string, string>();
 
-  /** The correction of this difference is to start. */
+  /** Notes that the correction of this difference is about to start. */
   offered({ machine, desired }: Compared, difference: Difference): void {
     this.#offered.set(machine, keyOf(desired, difference));
   }
 
-  /** A correction has ended. `isOwn`: of this worker, and so the one that was offered last. */
+  /** Notes the end of a correction. `isOwn`: it is this worker's, and so the one that was offered last. */
   ended(machine: string, { ok, result }: Outcome, isOwn: boolean): void {
     const pending = Pending.safeParse(result);
     if (!ok || !pending.success) return;
@@ -51,7 +51,7 @@ export class StagedUpdates {
     this.#staged.set(machine, [...others, update].slice(-MOST_STAGED));
   }
 
-  /** The differences, with firmware as `pending` until its version, or what is wanted of it, changes. */
+  /** The differences. Updated firmware is `pending` until its version or its desired version changes. */
   withPending({ machine, desired, differences }: Compared): readonly Difference[] {
     const staged = this.#of(machine).flatMap((update) => {
       const one = differences.find(({ ids = [] }) => ids.some((id) => update.ids.includes(id)));

@@ -5,7 +5,7 @@ import { type HardwarePart, hardwareSettings } from "./hardware-settings.ts";
 
 type Config = SharedConfig & HardwarePart & { readonly rufio?: { readonly hardware: boolean } };
 
-/** What machines are built of, for the polls of their agent IDs and for Rufio's Hardware. */
+/** The hardware of machines, for the polls of their agent IDs and for Rufio's Hardware. */
 export const hardware = {
   name: "hardware",
   settings: hardwareSettings,

@@ -45,7 +45,7 @@ const JITTER = 0.1;
 const RETRY: Backoff = { firstMs: 60_000, maxMs: 3_600_000, jitter: 0.5 };
 /** Limits waiting for the machine's lock and reading, which has a shorter limit of its own. */
 const READ_WITHIN_MS = 7 * 60_000;
-/** Until a machine that an action uses, or that is paused, is looked at again. */
+/** How soon a machine that an action uses, or that is paused, is checked again. */
 const BUSY_MS = 60_000;
 /** A machine that was not asked for in this time has no lane here any more. */
 const ASKED_WITHIN_MS = 15 * 60_000;
@@ -54,7 +54,7 @@ const KNOWN = new Error("the hardware is known");
 const YIELDED = new Error("an action needs the machine");
 
 /**
- * The hardware of machines that are asked for: read once, and again when it is too old. Reads never run beside an action on
+ * The hardware of requested machines: read once, and again when it is too old. Reads never run beside an action on
  * the machine and never delay one. Results of the action `inventory` save a read.
  */
 export class HardwareStore {
@@ -64,7 +64,7 @@ export class HardwareStore {
   readonly #known = new Map<string, Known>();
   readonly #busy = new BusyMachines();
   readonly #reading = new Map<string, AbortController>();
-  /** What waits for the first reading of a machine. */
+  /** Waiters for the first reading of a machine. */
   readonly #awaited = new Map<string, AbortController>();
   readonly #listeners = new Set<(machine: string) => void>();
 
@@ -98,10 +98,10 @@ export class HardwareStore {
     return [...this.#known.values()].filter(({ reading }) => reading).length;
   }
 
-  /** What is known of a machine. Has it read in the background if that is nothing or too old. */
+  /** The known hardware of a machine. Starts a read in the background if it is unknown or too old. */
   find({ name, lockKey }: Machine): HardwareReading | undefined {
     const before = this.#known.get(name);
-    // Another BMC is another machine.
+    // A new BMC means a new machine.
     const same = before?.lockKey === lockKey ? before : undefined;
     const known = { failures: 0, ...same, lockKey, askedMs: this.#options.clock.monotonicMs() };
     this.#keep(name, known);
@@ -175,7 +175,7 @@ export class HardwareStore {
 
   #learn(machine: string, reading: HardwareReading): void {
     const known = this.#known.get(machine);
-    // Only machines that are asked for are kept.
+    // Only requested machines are kept.
     if (!known) return;
     this.#known.set(machine, { ...known, reading, failures: 0 });
     this.#options.log.debug({ machine }, "hardware known");

@@ -14,7 +14,7 @@ export interface LaneWatchOptions {
 
 interface Lane {
   readonly state: LaneState;
-  /** It has sent a poll and has no answer yet. */
+  /** Whether it has sent a poll that has no answer yet. */
   readonly asking: boolean;
   /** The time of its last step. */
   readonly steppedMs: number;

@@ -21,7 +21,7 @@ import { actionOf, statusOf } from "./legacy-messages.ts";
 
 const { getWorkflowContexts, getWorkflowActions, reportActionStatus } = WorkflowService.method;
 
-/** This server never holds a call: one that takes longer is lost. */
+/** Calls that take longer are lost, because this server never holds a call. */
 const CALL_TIMEOUT_MS = 30_000;
 /** The deprecated server answers at once; a proxy without a server behind it may never answer. */
 const QUESTION_TIMEOUT_MS = 15_000;
@@ -62,7 +62,7 @@ export interface LegacyCalls {
   report(status: WorkflowActionStatus, signal: AbortSignal): Promise<void>;
 }
 
-/** What the worker concludes from the calls' answers. */
+/** Interprets the answers to the calls. */
 export function legacyTransport(calls: LegacyCalls): TinkApi {
   /** The workflow that each agent ID was served last: the one behind it comes first, so that none starves. */
   const lastServed = new Map<string, string>();

@@ -14,20 +14,20 @@ export interface HostPowerOptions {
   readonly reboot: RebootAnnotation;
   /** Whether another run of the action may have its key: then `LAST_REBOOT` proves nothing. */
   readonly keyMayReturn: boolean;
-  /** Removes the annotation. Rejects if it could not yet; it is then tried further. */
+  /** Removes the annotation. Rejects if the first attempt fails; retries continue in the background. */
   readonly release: (host: HostAccess, name: string) => Promise<void>;
   readonly clock: Clock;
 }
 
 /** States in which the operator follows `spec.online`; in those before it, it needs the power itself. */
 const STEADY: ReadonlySet<string> = new Set(["available", "ready", "provisioned", "externally provisioned"]);
-/** The only states in which the operator heeds reboot annotations (`manageHostPower`). */
+/** The only states in which the operator obeys reboot annotations (`manageHostPower`). */
 const REBOOTS: ReadonlySet<string> = new Set(["provisioned", "externally provisioned"]);
 
 /** How long the operator may take to power a host off. */
 const OFF_MS = 10 * 60_000;
 const LOOK_MS = 2_000;
-/** The operator writes the status often; each time, what was read is read again before anything is written. */
+/** The operator writes the status often, and each change requires another read before a write. */
 const WRITES = 20;
 const CONFLICT_PAUSE_MS = 200;
 
@@ -40,7 +40,7 @@ export class HostPower implements PowerDriver {
   #desired: boolean | undefined;
   #requests = 0;
   #holding: Promise<void> | undefined;
-  /** Metal3 may power a host on again sooner than it is read next. */
+  /** Whether the host was seen off: Metal3 may power it on again before the next read. */
   #wasOff = false;
 
   constructor(options: HostPowerOptions) {
@@ -51,7 +51,7 @@ export class HostPower implements PowerDriver {
     return this.#requests;
   }
 
-  /** Waits until no annotation is left. Never rejects. */
+  /** Waits until all annotations are removed. Never rejects. */
   async close(): Promise<void> {
     await this.#holding?.catch(() => undefined);
   }
@@ -83,7 +83,7 @@ export class HostPower implements PowerDriver {
   async send(command: PowerCommand, signal: AbortSignal): Promise<void> {
     if (isReboot(command)) return this.#reboot(command, signal);
     const online = command === "on";
-    // The annotation only tells the operator to use force: elsewhere it decides itself when to do so.
+    // Only the annotation makes the operator use force: otherwise it decides itself when to do so.
     const isForced = command === "off" && REBOOTS.has(stateOf(await this.#get(signal)));
     if (isForced) await this.#held(command, { spec: { online } }, signal);
     else await this.#write(command, () => ({ spec: { online } }), signal);
@@ -186,7 +186,7 @@ export class HostPower implements PowerDriver {
     throw new BmcError("protocol", "the BareMetalHost is not valid");
   }
 
-  /** Undefined while the API server is away: the annotation is written, and only the host matters. */
+  /** Undefined while the API server is unavailable: the annotation is written, and only the host's state matters. */
   async #getPatiently(signal: AbortSignal): Promise<HostObject | undefined> {
     try {
       return await this.#get(signal);

@@ -25,7 +25,7 @@ export function usesHosts({ managedHosts, machineSources }: HostUse): boolean {
   return managedHosts === "via-host" && own?.inventory.includes("baremetalhosts") === true;
 }
 
-/** Resolves to what runs actions of BareMetalHosts inside the worker, and all others with another runtime. */
+/** Resolves to a runtime that runs actions of BareMetalHosts inside the worker, and all others with another runtime. */
 export async function openHosts(options: HostRuntimeOptions): Promise<(base: Runtime) => Runtime> {
   const { HostRuntime } = await import("./host-runtime.ts");
   return (base) => new HostRuntime(base, options);

@@ -28,7 +28,7 @@ const concerns: readonly CrossCheck<Given>[] = [
 ];
 
 export interface Metal3Part {
-  /** What happens to BareMetalHosts that Metal3 manages. */
+  /** How the worker treats BareMetalHosts that Metal3 manages. */
   readonly managedHosts: "refuse" | "via-host";
 }
 

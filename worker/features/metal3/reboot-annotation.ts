@@ -9,7 +9,7 @@ export const LAST_REBOOT = "pbnj-worker/last-reboot";
 /** The annotation with which one action has a host powered off. */
 export interface RebootAnnotation {
   readonly name: string;
-  /** JSON: `mode` is the operator's, `owner` says whose the annotation is; the operator ignores other fields. */
+  /** JSON: `mode` is for the operator, `owner` identifies the worker; the operator ignores other fields. */
   readonly value: string;
   readonly key: string;
 }
@@ -35,7 +35,7 @@ export function rebootAnnotation({ state, action, deadline }: RebootOwner): Rebo
   return { name: rebootName(action), key, value: JSON.stringify({ mode: "hard", owner }) };
 }
 
-/** The same in every process. */
+/** The name of an action's reboot annotation, which every process derives alike. */
 export function rebootName(action: Pick<ActionId, "workflowId" | "actionId">): string {
   return `${OWN_REBOOT}${actionKey(action).slice(0, 16)}`;
 }

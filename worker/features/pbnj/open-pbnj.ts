@@ -53,7 +53,7 @@ export function openPbnj(worker: WorkerParts<SharedConfig & PbnjPart>): Feature 
       listener = await listen({ ...terms, routes: pbnjRoutes(requests), services: SERVICES, isServing });
       log.info({ url: listener.url }, "serving PBnJ's API");
     },
-    /** Tasks can be asked for until `close`. */
+    /** Clients can query tasks until `close`. */
     async run(stop) {
       stop.addEventListener("abort", () => {
         isStopping = true;
@@ -66,7 +66,7 @@ export function openPbnj(worker: WorkerParts<SharedConfig & PbnjPart>): Feature 
   };
 }
 
-/** Before a task is accepted; the executor decides again when the action is to start. */
+/** Checks a task before it is accepted; the executor decides again before the action starts. */
 function refusalOf(
   action: Action,
   { config, inventory, own, policy }: Pick<WorkerParts, "config" | "inventory" | "own" | "policy">,

@@ -11,7 +11,7 @@ import { addressConcerns, addressRules, readTlsFiles, type TlsFiles } from "../.
 import { PBNJ_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { parseJwtPublicKeys, parseJwtSecrets } from "./listener/jwt-keys.ts";
 
-/** Of `pbnj-worker serve`. Loopback, because the API needs no authentication there. The port is PBnJ's. */
+/** The default of `pbnj-worker serve`: loopback, because the API needs no authentication there, and PBnJ's port. */
 export const DEFAULT_PBNJ_ADDRESS: ListenAddress = { host: "127.0.0.1", port: 50_051 };
 
 const settings = {
@@ -127,7 +127,7 @@ interface PbnjConfig {
   readonly image: string;
   readonly files: ApiFiles;
   readonly allowUnauthenticated: boolean;
-  /** Of tokens. */
+  /** Required issuer of tokens. */
   readonly issuer?: string;
   readonly audience?: string;
 }
@@ -143,7 +143,10 @@ function config(given: Given, loading: Loading): PbnjPart {
   const allowUnauthenticated = given.pbnjAuth === "none";
   return {
     pbnj: {
-      ...{ address, image, allowUnauthenticated, files: readApiFiles(given, loading) },
+      address,
+      image,
+      allowUnauthenticated,
+      files: readApiFiles(given, loading),
       ...defined({ issuer: pbnjJwtIssuer, audience: pbnjJwtAudience }),
     },
   };

@@ -9,13 +9,13 @@ type Adapter = z.infer<typeof Adapter>;
 const Adapters = z.catch(z.array(Adapter), []);
 const ADAPTERS = "networkInterfaces";
 
-/** What identifies a part of a list, best first. */
+/** Fields that identify a part of a list, best first. */
 const IDENTITIES = ["serialNumber", "wwn", "mac", "slot", "portID", "description"];
 
 /**
- * `outOfBand` with what was read now, and otherwise as it was. A server-side apply removes every field of ours that it lacks, and so
- * what Rufio or an earlier reading has found and this one has not: another provider may have answered, or a collection may not have
- * been readable. A part is gone only if its list is `complete`, by its place such as `cpu.sockets`.
+ * Merges a new reading into `outOfBand`. A server-side apply removes each of our fields that it lacks, even one that Rufio or an
+ * earlier reading had found: another provider may have answered, or a collection may have been unreadable. A part is removed
+ * only if its list is `complete`, by its path such as `cpu.sockets`.
  */
 export function carriedOver(before: Fields, read: Fields, complete: readonly string[]): Fields {
   const gone = complete.map((place) => place.split(".")).filter((place) => !isAt(read, place));
@@ -30,7 +30,7 @@ function isAt(fields: unknown, [name, ...rest]: readonly string[]): boolean {
   return isFields(fields) && isAt(fields[name], rest);
 }
 
-/** Without the field at a place, and without what it leaves empty. */
+/** Removes the field at a path, and parents that become empty. */
 function without(fields: Fields, [name = "", ...rest]: readonly string[]): Fields {
   const { [name]: value, ...others } = fields;
   const inner = rest.length > 0 && isFields(value) ? without(value, rest) : {};
@@ -51,7 +51,7 @@ function mergedValue(before: unknown, read: unknown, complete: readonly string[]
   return isFields(before) && isFields(read) ? merged(before, read, complete, `${path}.`) : read;
 }
 
-/** The parts that were read, with what else was known of them; before them those that an incomplete list lacks. */
+/** The parts that an incomplete list lacks, then the parts that were read, with other known facts about them. */
 function mergedList(
   before: readonly unknown[],
   read: readonly unknown[],
@@ -93,8 +93,8 @@ function hasOther(one: unknown, other: unknown): boolean {
 }
 
 /**
- * Rufio groups ports by their adapter, which this project does not read: adapters stay, and their ports get what was read of them. Ports
- * of no adapter are as read.
+ * Rufio groups ports by their adapter, which this project does not read: adapters stay, and their ports are updated. Ports
+ * without an adapter are used as read.
  */
 function networkInterfaces(before: unknown, read: unknown, isComplete: boolean): readonly unknown[] {
   const known = Adapters.parse(before);

@@ -7,7 +7,7 @@ import type { RufioConfig } from "./rufio-settings.ts";
 import { v1alpha1 } from "./v1alpha1.ts";
 import { v1alpha2 } from "./v1alpha2.ts";
 
-/** Which of Rufio's kinds the cluster does not serve; nothing about those that cannot be listed, which the rights explain. */
+/** Rufio's kinds that the cluster does not serve. Omits kinds that cannot be listed: the check of rights reports these. */
 export async function checkRufioKinds(
   { api }: Pick<RufioConfig, "api">,
   watchNamespace: string,

@@ -4,7 +4,7 @@ import { isKubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
 import { missingLease } from "./rufio-lease.ts";
 import type { RufioConfig } from "./rufio-settings.ts";
 
-/** Whether the Lease would show a Rufio that runs; nothing if the Lease cannot be read, which the rights explain. */
+/** Whether the Lease would show a running Rufio; nothing if the Lease cannot be read: the check of rights reports this. */
 export async function checkRufioLease(
   { alone, leaseNamespace }: RufioConfig,
   cluster: Cluster,

@@ -26,7 +26,7 @@ export const Progress = z
   .object({
     conditions: Conditions,
     startTime: Time,
-    /** Of a v1alpha2 Job. */
+    /** Set in a v1alpha2 Job. */
     completedOperations: z.int().nonnegative().nullish(),
   })
   .prefault({});
@@ -63,14 +63,14 @@ export function completedStatus(found: Progress, startedMs: number, nowMs: numbe
   return { startTime, conditions: withCondition(conditions, "Completed"), completionTime: timeText(nowMs) };
 }
 
-/** As `completedStatus`. As in Rufio, there is no completion time. */
+/** The fields to patch in the status of a Task that failed: Rufio sets no completion time. Undefined if it has already ended. */
 export function failedStatus(found: Progress, message: string, startedMs: number) {
   if (isFinished(found)) return undefined;
   const { conditions, startTime = timeText(startedMs) } = found;
   return { startTime, conditions: withCondition(conditions, "Failed", "True", message) };
 }
 
-/** As `metav1.Time`: UTC, whole seconds. */
+/** Formats a time like `metav1.Time`: UTC, whole seconds. */
 export function timeText(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -31,9 +31,9 @@ export interface HardwareWriterOptions {
   readonly log: Logger;
 }
 
-/** As Rufio has it, so that either one can continue where the other stopped. */
+/** Rufio's own field manager, so that either program can continue where the other stopped. */
 const FIELD_MANAGER = "machine-controller";
-/** How often each Machine is looked at, which has hardware that is too old read again. Needs no request. */
+/** How often each Machine is checked for hardware that is too old. Needs no request. */
 const CHECK_MS = 5 * 60_000;
 const MAX_WRITES = 4;
 
@@ -63,7 +63,11 @@ export class HardwareWriter {
     const { cluster, namespace, clock, log } = options;
     this.#options = options;
     this.#hardware = new WatchedObjects({
-      ...{ cluster, kind: KINDS.hardware, selection: { namespace }, clock, log },
+      cluster,
+      kind: KINDS.hardware,
+      selection: { namespace },
+      clock,
+      log,
       project: hardwareOf,
       onChange: (change) => this.#hardwareChanged(change),
     });
@@ -185,7 +189,7 @@ export class HardwareWriter {
     log.debug({ hardware: keyOf(name) }, "Hardware status updated");
   }
 
-  /** It is tried again at the next check. */
+  /** Logs a failed write, which the next check repeats. */
   #failed(name: ObjectName, thrown: unknown): void {
     // Changed, replaced or deleted meanwhile, which the watch shows, or Rufio is back.
     if (isKubernetesError(thrown, "not-found") || isKubernetesError(thrown, "conflict")) return;

@@ -142,7 +142,7 @@ export class JobController {
         : ({ kind: "fail", reason: lost } as const);
     const machine = objects.machineOf(job);
     if (step.kind === "create") {
-      // First, so that a Job learns nothing of another namespace, and nothing of it is copied into the Job's.
+      // Check this first, so that a Job learns nothing about another namespace and copies nothing from it.
       const problem =
         this.#referenceProblem(job) ??
         (machine && this.#policyProblem(job, step.index, machine)) ??
@@ -260,7 +260,7 @@ export class JobController {
   }
 }
 
-/** What a Job waits for: its machine, or any in its namespace with its connection. */
+/** Describes what a Job waits for: its machine, or any machine in its namespace with its connection. */
 function waitingKey({ name, machine }: Pick<OpenJob, "name" | "machine">): string {
   return machine ? keyOf(machine) : `${name.namespace}/`;
 }

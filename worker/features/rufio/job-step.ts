@@ -9,7 +9,7 @@ export type JobStep =
   | { readonly kind: "fail"; readonly reason: string }
   | { readonly kind: "complete" };
 
-/** As in Rufio (`FormatTaskName`). */
+/** The name of a Job's Task, by Rufio's rule (`FormatTaskName`). */
 export function taskNameOf({ namespace, name }: ObjectName, index: number): ObjectName {
   return { namespace, name: `${name}-task-${index}` };
 }

@@ -65,7 +65,7 @@ const READ_WITHIN_MS = 120_000;
 const WRITE_RETRY_MS = 30_000;
 /** How often to check the Secret of a refused password, which needs no BMC. */
 const CHECK_SECRET_MS = 60_000;
-/** The BMC's password may have been changed to the Secret's: one attempt per day locks no account. */
+/** How often a refused password is tried again: the BMC's password may have been changed to it, and one attempt per day locks no account. */
 const REFUSED_RETRY_MS = 24 * 60 * 60_000;
 
 const Versioned = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
@@ -189,7 +189,7 @@ export class MachinePoller {
     const watched = this.#watched.get(key);
     if (!watched) return;
     if (!this.#isMine(nameOfKey(key))) {
-      // The new owner knows better.
+      // The new owner has newer information.
       delete watched.pending;
       return;
     }
@@ -217,8 +217,8 @@ export class MachinePoller {
     if (watched.actions.size > 0) return undefined;
     if (watched.refused && !(await this.#mayRetry(key, watched.refused, signal))) return CHECK_SECRET_MS;
     const seen = await this.#read(key, signal);
-    // Without a reading, the machine is paused or an action used it all the time; an action that started or ended meanwhile knows
-    // better.
+    // Without a reading, the machine is paused or was in use all the time; an action that started or ended meanwhile has newer
+    // information.
     if (!seen || watched.actions.size > 0 || watched.pending) return undefined;
     delete watched.refused;
     watched.pending = seen;

@@ -23,8 +23,8 @@ export function completeLists({ complete = [] }: Hardware): readonly string[] {
 }
 
 /**
- * `status.attributes.outOfBand` of Tinkerbell's Hardware, without `lastUpdated` and `collectionMethod`: what is unknown is
- * absent, and parts are sorted by name, because BMCs list them in changing order. As in Rufio, sums over parts are absent.
+ * `status.attributes.outOfBand` of Tinkerbell's Hardware, without `lastUpdated` and `collectionMethod`. Unknown values are
+ * absent, and parts are sorted by name, because BMCs list them in changing order. Sums over parts are absent, as in Rufio.
  */
 export function outOfBand(hardware: Hardware): Fields {
   const { system, chassis, mainboard, bmc, processors, memory, disks, nics } = hardware;
@@ -80,7 +80,7 @@ function part({
   return filled({ vendor, model, serialNumber, firmwareVersion, status: filled({ health, state }) });
 }
 
-/** A copy without fields that are undefined or empty, as Go's `omitempty` has it. */
+/** A copy without fields that are undefined or empty, like Go's `omitempty`. */
 function filled(fields: Fields): Fields {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined && !isEmpty(value));
   return Object.fromEntries(given);

@@ -20,8 +20,9 @@ interface Patchable<Status> {
 const MAX_CONFLICTS = 5;
 
 /**
- * Patches a status (`same`: nothing to change; `gone`: the object was deleted or replaced) with optimistic locking by resource version (API conventions, "Concurrency control"): after a
- * conflict the change is decided again. `change` returns the status fields to change; undefined if there are none. Rejects with a `KubernetesError`, and with what `change` throws.
+ * Patches a status (`same`: nothing to change; `gone`: the object was deleted or replaced) with optimistic locking by resource
+ * version (API conventions, "Concurrency control"): after a conflict the change is decided again. `change` returns the status
+ * fields to change; undefined if there are none. Rejects with a `KubernetesError`, and with the error of `change`.
  */
 export async function patchStatus<Status>(
   cluster: Pick<Cluster, "find" | "patch">,

@@ -4,8 +4,8 @@ import { patchStatus } from "./patch-status.ts";
 import type { OpenTask, RufioApi, RufioTask, SeenTask, TaskChange } from "./rufio-api.ts";
 
 /**
- * Patches the status of a Task, as `patchStatus` does that of an object. `change` is asked about the Task as it is, also if it has
- * ended, and returns undefined if nothing is to be changed. The status of a Task that has ended is never changed.
+ * Patches the status of a Task with `patchStatus`. `change` is called with the current Task, even if it has ended, and returns
+ * undefined if there is nothing to change. The status of a Task that has ended is never changed.
  */
 export async function patchTask(
   { api, cluster }: { readonly api: RufioApi; readonly cluster: Pick<Cluster, "find" | "patch"> },

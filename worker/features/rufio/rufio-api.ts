@@ -22,7 +22,7 @@ export interface OpenJob extends JobBase {
   readonly machine?: ObjectName;
   /** The digest of its connection. */
   readonly connection?: string;
-  /** Why the Job can never be done. */
+  /** Why the Job can never succeed. */
   readonly problem?: string;
   readonly tasks: readonly unknown[];
   /** How many Tasks the status says are done; with Tasks as objects, these say more. */
@@ -78,7 +78,7 @@ export interface RufioMachine {
   readonly status: MachineStatus;
 }
 
-/** What a Job's status is to say. */
+/** The new state of a Job. */
 export type JobState =
   /** `starts` is the index of the Task to create. */
   | { readonly kind: "running"; readonly starts?: number }
@@ -86,7 +86,7 @@ export type JobState =
   | { readonly kind: "completed" }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** What a Task's status is to say. */
+/** The new state of a Task. */
 export type TaskChange =
   | { readonly kind: "started"; readonly startedMs: number }
   | { readonly kind: "completed"; readonly startedMs: number; readonly nowMs: number }
@@ -98,7 +98,7 @@ export type TaskChange =
       readonly timedOut?: boolean;
     };
 
-/** A Task as read for a change of its status; undefined if it no longer is one of its Job's. */
+/** A Task that was read for a change of its status; undefined if it no longer belongs to its Job. */
 export interface SeenTask {
   readonly task: RufioTask | undefined;
   readonly status: Progress;
@@ -114,7 +114,7 @@ type Versioned<Status> = Schema<{
 export interface RufioApi {
   readonly version: RufioApiVersion;
   readonly job: Kind;
-  /** What a Job names. */
+  /** The kind that Jobs refer to. */
   readonly machine: Kind & { readonly kind: Reference["to"]["kind"] };
   /** Undefined for an invalid object. */
   readonly jobOf: (object: unknown) => RufioJob | undefined;

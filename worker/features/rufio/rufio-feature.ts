@@ -37,7 +37,7 @@ async function refusal({ rufio: settings }: Config, cluster: Cluster): Promise<s
   if (!settings || settings.alone) return undefined;
   const { missingLease } = await import("./rufio-lease.ts");
   const namespace = settings.leaseNamespace ?? cluster.namespace;
-  // A cluster that does not answer is no reason: the worker does none of Rufio's work until it has seen the Lease.
+  // Start even if the cluster does not answer: the worker takes over nothing from Rufio until it has seen the Lease.
   const missing = await missingLease(cluster, namespace, AbortSignal.timeout(LEASE_MS)).catch(
     () => undefined,
   );

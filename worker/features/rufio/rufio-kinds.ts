@@ -154,7 +154,7 @@ export function hardwareOf(object: unknown) {
     /** In the same namespace. */
     machine: spec.bmcRef.name,
     disabled: metadata.annotations?.[DISABLE] === "true",
-    /** As they are, without the time. */
+    /** The current attributes without their time. */
     attributes,
   };
 }

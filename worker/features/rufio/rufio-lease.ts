@@ -15,7 +15,7 @@ const RUFIO_LEASE = "e74dec1a.bmc.tinkerbell.org";
 export interface RufioLeaseOptions {
   readonly cluster: Pick<Cluster, "find" | "list" | "watch">;
   readonly namespace: string;
-  /** No Rufio runs in the cluster: a Lease that never was is free. */
+  /** Whether no Rufio runs in the cluster: then a Lease that does not exist is free. */
   readonly alone: boolean;
   readonly onChange: () => void;
   readonly clock: Clock;
@@ -50,7 +50,7 @@ interface Observed {
   readonly untilMs: number;
 }
 
-/** Why the worker must not do Rufio's work without a word from the operator; undefined if it may. Rejects with a `KubernetesError`. */
+/** Why the worker must not take over Rufio's work without the operator's consent; undefined if it may. Rejects with a `KubernetesError`. */
 export async function missingLease(
   cluster: Pick<Cluster, "find">,
   namespace: string,
@@ -63,10 +63,10 @@ export async function missingLease(
 const UNPROTECTED = "a Rufio without leader election takes none, and would run the same Jobs as this worker";
 
 /**
- * Whether Rufio is running, by the Lease of its leader election. A Lease that never was says nothing: without leader election, the
- * default of Rufio's program, Rufio takes none. As in client-go, the Lease's times are not compared
- * with our clock: a holder is gone if it has not renewed for the duration of its Lease since we saw it renew. Until
- * the Lease was read, it counts as held.
+ * Whether Rufio is running, by the Lease of its leader election. A Lease that does not exist proves nothing: without leader
+ * election, the default of Rufio's program, Rufio acquires none. Like client-go, this does not compare the Lease's times with
+ * the local clock: the Lease has expired if its holder has not renewed it for its duration since the last observed renewal.
+ * The Lease counts as held until it has been read.
  */
 export class RufioLease {
   readonly #options: RufioLeaseOptions;
@@ -96,7 +96,7 @@ export class RufioLease {
     });
   }
 
-  /** As far as is known; `confirmFree` asks the API. */
+  /** Whether the Lease is free, according to the last watch event. `confirmFree` asks the API. */
   get isFree(): boolean {
     return this.#isFree;
   }

@@ -22,7 +22,7 @@ type Watch = Pick<WatchedObjects<unknown>, "isSynced" | "synced" | "state" | "ru
 export class RufioObjects {
   readonly jobs: WatchedObjects<RufioJob>;
   readonly tasks: Pick<WatchedObjects<RufioTask>, "get" | "values">;
-  /** What Jobs name. */
+  /** Objects that Jobs refer to. */
   readonly machines: WatchedObjects<RufioMachine>;
   readonly #watches: readonly (readonly [string, Watch])[];
   /** Machines, by namespace and connection. */
@@ -58,7 +58,7 @@ export class RufioObjects {
     ];
   }
 
-  /** Before that, a missing object may just not have been listed yet. */
+  /** Whether all objects are listed: before that, a missing object may exist. */
   get isSynced(): boolean {
     return this.#watches.every(([, { isSynced }]) => isSynced);
   }
@@ -78,7 +78,7 @@ export class RufioObjects {
     await Promise.all(this.#watches.map(([, objects]) => objects.run(signal)));
   }
 
-  /** What a Job is for; undefined if it has a connection that nothing in its namespace has. */
+  /** The machine that a Job is for; undefined if no object in its namespace has the Job's connection. */
   machineOf({
     name,
     machine,
@@ -119,7 +119,7 @@ export class RufioObjects {
   }
 }
 
-/** The key by which a shard has a Machine. */
+/** The key that assigns a Machine to a shard. */
 export function shareKey(machine: ObjectName): string {
   return `rufio/${keyOf(machine)}`;
 }

@@ -97,7 +97,7 @@ function config(given: Given): RufioPart {
       api: given.rufioApi,
       image,
       statusIntervalMs,
-      // Of v1alpha2, only Jobs have a status that Rufio is known to write.
+      // In v1alpha2, Rufio is known to write the status of Jobs only.
       hardware: given.rufioHardware && given.rufioApi === "v1alpha1",
       alone: given.rufioAlone,
       ...defined({ leaseNamespace: rufioLeaseNamespace }),

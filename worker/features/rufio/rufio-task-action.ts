@@ -6,7 +6,7 @@ import { excessOf } from "../../../shared/input-limits.ts";
 import type { Action } from "../../core/action/action.ts";
 import { RUFIO_AGENT_ID } from "../shared/source-agent-ids.ts";
 
-/** As in Rufio (`doReconcile` of its Task controller). */
+/** Rufio's timeout (`doReconcile` of its Task controller). */
 const TIMEOUT_MS = 600_000;
 /**
  * Rufio polls the power state until its timeout. The action must end before that, so that it can report what it waited
@@ -28,13 +28,13 @@ export type ReadTask = ({ readonly ok: true } & TaskWork) | { readonly ok: false
 
 const powerAction = z.enum(["on", "off", "soft", "status", "cycle", "reset"]);
 type PowerAction = z.infer<typeof powerAction>;
-const virtualMediaAction = z.object({ mediaURL: z.string().optional(), kind: z.string() });
+const virtualMediaAction = z.strictObject({ mediaURL: z.string().optional(), kind: z.string() });
 const howToBoot = { persistent: z.boolean().optional(), efiBoot: z.boolean().optional() };
 
 const taskFields = {
   powerAction,
-  oneTimeBootDeviceAction: z.object({ device: z.array(z.string()), efiBoot: z.boolean().optional() }),
-  bootDevice: z.object({ device: z.string().optional(), ...howToBoot }),
+  oneTimeBootDeviceAction: z.strictObject({ device: z.array(z.string()), efiBoot: z.boolean().optional() }),
+  bootDevice: z.strictObject({ device: z.string().optional(), ...howToBoot }),
   virtualMediaAction,
 };
 /** `Action` of Rufio's v1alpha1 Jobs and Tasks. */
@@ -42,7 +42,7 @@ export const TaskAction = z.object(taskFields).partial().catchall(z.unknown());
 
 const operationFields = {
   powerAction,
-  bootDevice: z.object({ name: z.string().optional(), ...howToBoot }),
+  bootDevice: z.strictObject({ name: z.string().optional(), ...howToBoot }),
   virtualMediaAction,
 };
 /** `Operations` of v1alpha2 Jobs. */
@@ -92,7 +92,11 @@ export function readOperation(operation: unknown): ReadTask {
 }
 
 function problemOf([issue]: readonly z.core.$ZodIssue[], whole: string): string {
-  return `${issue?.path.join(".") || whole}: ${issue?.message}`;
+  const path = issue?.path.join(".") || whole;
+  if (issue?.code === "unrecognized_keys") {
+    return `${issue.keys.map((key) => `${path}.${key}`).join(", ")} is not known to this worker`;
+  }
+  return `${path}: ${issue?.message}`;
 }
 
 /** Why it is not one thing that this worker knows. */

@@ -44,11 +44,11 @@ export interface RufioOptions {
   /** Why the policy forbids an action at a machine of the inventory; undefined if it allows it. */
   readonly refusal: (action: Action, machineName: string) => string | undefined;
   readonly missingSecret: MissingSecret;
-  /** As `TaskStatusSinkOptions.findsEarlierRuns`. */
+  /** Whether the runtime finds actions that an earlier worker launched, even if that worker's state directory is lost. */
   readonly findsEarlierRuns: boolean;
   /** Absent if the status of Hardware is not written. */
   readonly hardware?: HardwareSource | undefined;
-  /** At a time. */
+  /** The most power states to read at a time. */
   readonly maxReads?: number;
   readonly random?: () => number;
 }
@@ -117,7 +117,7 @@ export function openRufio(options: RufioOptions): Rufio {
   });
   const { references, missingSecret } = options;
   const common = { api, cluster, objects, lease, owns, machineName, clock, log };
-  // Of v1alpha2, only Jobs have a status that Rufio is known to write.
+  // In v1alpha2, Rufio is known to write the status of Jobs only.
   const hasMachines = api.version === "v1alpha1";
   const actions = { references, image: config.image, version };
   const hardware = options.hardware && new HardwareWriter({ ...common, namespace, source: options.hardware });

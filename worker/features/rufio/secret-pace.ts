@@ -1,9 +1,9 @@
 /** A Secret is created seconds after its Machine, or never; watching Secrets would need the right to read all of them. */
 const PAUSE_MS = 2_000;
-/** Per object that waits, so that all of them ask 20 times per second at most. */
+/** Pause per waiting object, so that all of them together send at most 20 requests per second. */
 const PER_OBJECT_MS = 50;
 
-/** The pause before a Secret is asked for again. */
+/** The pause before a Secret is requested again. */
 export function secretPaceMs(waiting: number): number {
   return Math.max(PAUSE_MS, PER_OBJECT_MS * waiting);
 }

@@ -19,12 +19,12 @@ export interface TaskStatusSinkOptions {
   readonly objects: Pick<RufioObjects, "tasks">;
   readonly lease: Pick<RufioLease, "confirmFree">;
   readonly queue: Pick<TaskQueue, "isGone" | "mayStart" | "markEnded">;
-  /** Whether the runtime finds what an earlier worker launched for an action, whatever became of that worker's state directory. */
+  /** Whether the runtime finds actions that an earlier worker launched, even if that worker's state directory is lost. */
   readonly findsEarlierRuns: boolean;
   readonly log: Logger;
 }
 
-/** The cluster itself says that the Task does not wait for this report. */
+/** The cluster's state shows that the Task does not wait for this report. */
 type Refusal = Extract<Acknowledgement, { kind: "gone" }>;
 
 const refusal = (reason: string, code = "FailedPrecondition"): Refusal => ({

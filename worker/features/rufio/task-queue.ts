@@ -160,7 +160,7 @@ export class TaskQueue {
     }
   }
 
-  /** Queues or drops one Task, and fails it if it can never be done. */
+  /** Queues or drops one Task, or fails it if it can never succeed. */
   async #reconcile(key: string, signal: AbortSignal): Promise<void> {
     const { objects, clock, log } = this.#options;
     const task = objects.tasks.get(nameOfKey(key));
@@ -198,8 +198,8 @@ export class TaskQueue {
   }
 
   /**
-   * Whether the Task waits for a Secret, which is asked for again, as Rufio does. One that was started is in flight, or belongs to the
-   * executor, which says what became of it.
+   * Whether the Task waits for a Secret, which is requested again, as Rufio does. The executor decides the outcome of a Task that
+   * has started.
    */
   async #awaitsSecret(
     key: string,
@@ -231,7 +231,7 @@ export class TaskQueue {
     if (!owns(shareKey(machine ?? task.name))) return { kind: "leave" };
     const to = machine && { kind: api.machine.kind, ...machine };
     const refused = to && references({ from: api.referrerOf(task), to });
-    // Of one that was started, the executor says what became of it.
+    // The executor decides the outcome of a Task that had started.
     if (refused !== undefined && task.startTime === undefined) return { kind: "fail", reason: refused };
     const read = api.readTask(task.action);
     if (!read.ok) return { kind: "fail", reason: read.reason };

@@ -117,7 +117,7 @@ function taskPatch(found: Progress, change: TaskChange) {
   }
 }
 
-/** As Rufio creates it (`createTaskWithOwner`), plus this worker's label. */
+/** A Task as Rufio creates it (`createTaskWithOwner`), plus this worker's label. */
 function taskObject(job: OpenJob, index: number, connection: unknown): Readonly<Record<string, unknown>> {
   const { name, uid } = job;
   const { kind } = KINDS.rufioJob;

@@ -70,7 +70,8 @@ export const v1alpha2: RufioApi = {
   taskPatch,
   referrerOf: ({ name, owner }) => ({
     kind: KINDS.rufioJobV1Alpha2.kind,
-    ...{ namespace: name.namespace, name: owner?.name ?? name.name },
+    namespace: name.namespace,
+    name: owner?.name ?? name.name,
   }),
   texts: {
     notStarted: (_, index, problem) => `operation ${index + 1} not started: ${problem}`,
@@ -106,7 +107,10 @@ function jobFrom({ metadata, spec, status }: JobObject): RufioJob {
     finished: false,
     ...taskAt(completed),
     name: taskNameOf(name, completed),
-    ...{ resourceVersion, deleted, status, own: true },
+    resourceVersion,
+    deleted,
+    status,
+    own: true,
     action: operations[completed],
     connection: target.connection ?? "",
     startTime: mark?.startTime,
@@ -115,7 +119,11 @@ function jobFrom({ metadata, spec, status }: JobObject): RufioJob {
     finished: false,
     ...about,
     ownTasks: isMarked ? [...ended, current] : ended,
-    ...{ name, resourceVersion, completed, status, tasks: operations },
+    name,
+    resourceVersion,
+    completed,
+    status,
+    tasks: operations,
     maybeStarted: isMaybeStarted(status, completed, mark),
     ...target,
   };
@@ -174,7 +182,7 @@ function machineOf(object: unknown): RufioMachine | undefined {
   };
 }
 
-/** As v1alpha1's: `Running` stays true at the end, and a failed Job has no completion time. */
+/** The change of a Job's status, by v1alpha1's rules: `Running` stays true, and a failed Job has no completion time. */
 function jobPatch(job: OpenJob, before: Progress, to: JobState, nowMs: number) {
   if (isFinished(before)) return undefined;
   const { conditions, startTime } = before;

@@ -13,7 +13,7 @@ export interface Difference {
   /** The setting, and with a dot the BIOS attribute or the firmware's component: `bios.NumCores`. */
   readonly field: string;
   readonly wanted: BiosValue | readonly string[];
-  /** Of firmware: the IDs of the components that have the name, as the BMC lists them. */
+  /** For firmware: the IDs of the components with the name, as the BMC lists them. */
   readonly ids?: readonly string[];
   readonly actual?: BiosValue | readonly string[];
   readonly state: DriftState;

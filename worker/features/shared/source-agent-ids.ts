@@ -3,5 +3,5 @@ export const RUFIO_AGENT_ID = "rufio";
 export const PBNJ_AGENT_ID = "pbnj";
 export const DRIFT_AGENT_ID = "drift";
 
-/** Of sources inside the worker: that they answer says nothing about a server. */
+/** Agent IDs of sources inside the worker, whose answers say nothing about a server. */
 export const INSIDE_AGENT_IDS: ReadonlySet<string> = new Set([PBNJ_AGENT_ID, DRIFT_AGENT_ID]);

@@ -28,7 +28,7 @@ interface Reader {
   readonly response: ServerResponse;
   readonly address: string;
   readonly view: () => View;
-  /** What it was sent. */
+  /** The versions of the rows that the reader has received. */
   known: Known;
   /** Since when its buffer is full. Nothing more is sent meanwhile, so that memory stays bounded. */
   fullSinceMs?: number | undefined;
@@ -42,7 +42,7 @@ export class EventStreams {
   readonly #board: Board;
   readonly #clock: Clock;
   readonly #mostReaders: number;
-  /** Of this start of the worker, because revisions start again. */
+  /** Identifies this start of the worker, because each start counts revisions anew. */
   readonly #boot = randomUUID().slice(0, 8);
   readonly #readers = new Set<Reader>();
   readonly #closed = new AbortController();

@@ -11,7 +11,7 @@ const SAVE_INTERVAL_MS = 10_000;
 /** More than the actions and machines of the largest fleet. */
 const LARGEST_BYTES = 64 * 1_024 * 1_024;
 
-/** Keeps what the board shows of the past in a file, so that it survives a restart. */
+/** Saves the board's history to a file, so that it survives a restart. */
 export class HistoryFile {
   readonly #path: string;
   readonly #board: Board;
@@ -80,7 +80,7 @@ function textOfHistory(history: History, clock: Clock): string {
   return JSON.stringify({ ...history, actions }, withoutMoments);
 }
 
-/** Its moments become those of this worker's monotonic clock, never in the future. */
+/** Converts the file's times to this worker's monotonic clock, never to the future. */
 function historyOf(text: string, clock: Clock): History {
   const withMoments = (_name: string, value: { endedAt?: unknown; at?: unknown } | null) => {
     const at = value?.endedAt ?? value?.at;

@@ -52,7 +52,9 @@ export function statusJson({ board, facts, clock, begunMs, begunAt }: Sources) {
       stoppedAt: record.stoppedAt,
       timeoutMs: record.timeoutMs,
       progress: progress && {
-        ...{ text: progress.text, elapsedMs: sinceMs(progress.sinceMs), limitMs: progress.limitMs },
+        text: progress.text,
+        elapsedMs: sinceMs(progress.sinceMs),
+        limitMs: progress.limitMs,
       },
       waitedMs: record.waitedMs,
       retries: record.retriesMs?.length,

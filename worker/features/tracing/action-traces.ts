@@ -263,7 +263,7 @@ export class ActionTraces {
     return run;
   }
 
-  /** Of the action itself or, for a hook, of its action. */
+  /** The run of an action, or of the action that a hook belongs to. */
   #runOf(action: SeenAction): Run | undefined {
     const hooked = () => actionKey({ ...action, actionId: hookedActionId(action.actionId) });
     return this.#runs.get(action.key) ?? this.#runs.get(hooked());

@@ -62,7 +62,7 @@ export function openSpanExport({ protocol, ratio, batch }: TraceSettings, log: L
   };
 }
 
-/** As in `@opentelemetry/exporter-trace-otlp-http` and `-proto`, which differ only in the serializer. */
+/** Replaces `@opentelemetry/exporter-trace-otlp-http` and `-proto`, which differ only in the serializer. */
 function openExporter(protocol: TraceSettings["protocol"]): SpanExporter {
   const [serializer, mediaType] =
     protocol === "http/json"

@@ -1,6 +1,6 @@
 import { type Environment, tracesEndpoint, tracesProtocol } from "../../../shared/tracing/variables.ts";
 
-/** What OpenTelemetry's SDK leaves to its user; the exporter reads its own variables. */
+/** The settings that OpenTelemetry's SDK does not read itself; the exporter reads its own variables. */
 export interface TraceSettings {
   readonly protocol: "http/protobuf" | "http/json";
   /** The share of sampled traces, 0 to 1. */

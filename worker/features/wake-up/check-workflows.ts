@@ -14,13 +14,13 @@ export interface AgentIdUse
   readonly machineSources: readonly object[];
 }
 
-/** Fewer delay a new Workflow by less than its first action takes. */
+/** The least number to report: fewer delay a new Workflow by less than its first action takes. */
 const MAX_FINISHED = 5;
 const MAX_NAMED = 5;
 
 const Workflow = z.pipe(z.unknown(), z.transform(watchedWorkflow));
 
-/** What Workflows say of the worker's agent IDs. No findings if the worker must not list Workflows. */
+/** Checks which agent IDs Workflows use. No findings if the worker must not list Workflows. */
 export async function checkWorkflows(
   cluster: Pick<Cluster, "list" | "namespace">,
   use: AgentIdUse,

@@ -126,7 +126,7 @@ export class WakeUp implements Waking {
     );
   }
 
-  /** A signal that aborts when the action's Workflow is deleted. */
+  /** Returns a signal that aborts when the action's Workflow is deleted. */
   cancelOf(action: ActionId): AbortSignal {
     return this.#deletions.signalOf(action, this.#find(action.workflowId));
   }

@@ -34,14 +34,14 @@ type Given = SettingsOf<typeof settings>;
 export interface ClusterConfig {
   /** Absolute. */
   readonly kubeconfig?: string;
-  /** Of the worker's own objects; `Cluster` has the default. */
+  /** The namespace of the worker's own objects; `Cluster` has the default. */
   readonly namespace?: string;
-  /** `*` is all namespaces; absent is the worker's own. */
+  /** The namespace to watch; `*` means all, absent means the worker's own. */
   readonly watchNamespace?: string;
 }
 
 interface ClusterPart {
-  /** Absolute. For what reads the cluster without using it otherwise. */
+  /** Absolute path, for parts that only read the cluster. */
   readonly kubeconfig?: string;
   /** Absent if the worker does not use a cluster. */
   readonly kubernetes?: ClusterConfig;

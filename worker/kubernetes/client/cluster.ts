@@ -17,14 +17,14 @@ export type Schema<T> = z.core.$ZodType<T>;
 
 export interface ClusterOptions {
   readonly kubeconfig?: string;
-  /** Of the kubeconfig. Default: the current one. */
+  /** The context of the kubeconfig to use. Default: the current one. */
   readonly contextName?: string | undefined;
   /** The worker's own namespace. Default: the pod's, the context's, or `default`. */
   readonly namespace?: string;
   readonly clock?: Clock;
   /** For one response; watches and logs have their own limits. */
   readonly requestTimeoutMs?: number;
-  /** After so long without an event or a bookmark a watch is over; API servers send bookmarks every minute or two. */
+  /** A watch ends after this time without an event or a bookmark; API servers send bookmarks every minute or two. */
   readonly watchSilenceMs?: number;
 }
 
@@ -167,7 +167,7 @@ export class Cluster {
     return new Cluster(await openAccess(options.kubeconfig, options.contextName), options);
   }
 
-  /** The same for the text of a kubeconfig that users of a cluster wrote, as `parseIdentityKubeconfig` allows it. */
+  /** Opens a kubeconfig that users of a cluster wrote, within the limits of `parseIdentityKubeconfig`. Sends no request. */
   static async openIdentity(
     text: string,
     options: Omit<ClusterOptions, "kubeconfig"> = {},

@@ -3,7 +3,7 @@ import { controllerPause } from "./pausing-annotation.ts";
 
 const Text = z.optional(z.string());
 
-/** What is read of a BareMetalHost, `metal3.io/v1alpha1`. */
+/** The fields of a BareMetalHost that are read, `metal3.io/v1alpha1`. */
 export const HostObject = z.object({
   metadata: z.object({
     annotations: z.optional(z.record(z.string(), z.string())),

@@ -4,7 +4,7 @@ import type { Kind } from "./kinds.ts";
 export interface NeededRight {
   readonly group: string;
   readonly resource: string;
-  /** Of the only object that it is for. */
+  /** Name of the only object that the right is for. */
   readonly name?: string;
   readonly verbs: readonly string[];
   /** The worker's own namespace, or the watched ones. */

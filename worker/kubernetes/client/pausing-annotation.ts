@@ -12,9 +12,9 @@ const OWN = "pbnj-worker/paused";
 const NO_REASON = "no reason given";
 
 /**
- * Annotations that take an object's machine out of service, whatever their value, with the reason of one without text. Every
- * controller leaves paused objects alone (Cluster API, Metal3), and those that `clusterctl move` is about to delete because they are
- * in another cluster by now. The first one that is set gives the reason.
+ * Annotations that take an object's machine out of service, whatever their value, with the reason to use if the value is
+ * empty. Every controller ignores paused objects (Cluster API, Metal3), and objects that `clusterctl move` is about to delete
+ * because they are already in another cluster. The first annotation that is set gives the reason.
  */
 const PAUSING: Readonly<Record<string, string>> = {
   [OWN]: NO_REASON,

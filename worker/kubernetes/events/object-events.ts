@@ -10,7 +10,7 @@ import type { Cluster } from "../client/cluster.ts";
 import { KINDS, keyOf, type ObjectName } from "../client/kinds.ts";
 import { isKubernetesError } from "../client/kubernetes-error.ts";
 
-/** As `involvedObject` of an Event has it. */
+/** The `involvedObject` of an Event. */
 export interface ObjectReference extends ObjectName {
   readonly apiVersion: string;
   readonly kind: string;
@@ -37,7 +37,7 @@ interface Series {
   readonly count: number;
 }
 
-/** What was written about one object. */
+/** The Events that were written about one object. */
 interface Written {
   readonly sinceMs: number;
   /** By type, reason and message. */
@@ -113,10 +113,14 @@ export class ObjectEvents {
     const body = {
       metadata: { name, namespace: object.namespace },
       involvedObject: object,
-      ...{ type, reason, message },
+      type,
+      reason,
+      message,
       source: { component: COMPONENT },
       reportingComponent: COMPONENT,
-      ...{ firstTimestamp: now, lastTimestamp: now, count: 1 },
+      firstTimestamp: now,
+      lastTimestamp: now,
+      count: 1,
     };
     await this.#options.cluster.create(KINDS.event, object.namespace, body, z.unknown(), signal);
     series.set(key, { name, count: 1 });

@@ -24,7 +24,7 @@ export interface LeaderFacts {
 export interface LeaderElectionOptions {
   readonly cluster: Pick<Cluster, "create" | "replace" | "list" | "watch" | "namespace">;
   readonly lease: string;
-  /** Unique for this process: a process that is gone must not be taken for one that was paused. */
+  /** Unique for this process: a process that has ended must not be mistaken for one that was paused. */
   readonly identity: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -57,7 +57,7 @@ export class LeaderElection {
   #seen:
     | { readonly version: string; readonly holder: string | undefined; readonly sinceMs: number }
     | undefined;
-  /** As this leader wrote it. */
+  /** The Lease as this leader last wrote it. */
   #lease: Lease | undefined;
   #renewed: Moment | undefined;
   #previous: string | undefined;
@@ -77,7 +77,7 @@ export class LeaderElection {
     return this.#remainingMs > 0 && !this.#end.signal.aborted;
   }
 
-  /** Resolves to the reason when this worker does not lead any more and has not released the Lease: it must exit. */
+  /** Resolves to the reason when this worker no longer leads although it has not released the Lease: it must exit. */
   get lost(): Promise<string> {
     return this.#lost.promise;
   }
@@ -200,7 +200,7 @@ export class LeaderElection {
     this.#lost.resolve(reason);
   }
 
-  /** Resolves to why this worker does not lead any more. */
+  /** Resolves to the reason why this worker no longer leads. */
   async #renew(signal: AbortSignal): Promise<string | undefined> {
     const { identity } = this.#options;
     const sent = this.#time.now();
@@ -250,7 +250,7 @@ export class LeaderElection {
     this.#seen = { version, holder: holderOf(lease), sinceMs: this.#options.clock.monotonicMs() };
   }
 
-  /** So that a follower sees each renewal as it happens, and a release at once. Without the right, `acquire` still asks. */
+  /** Lets a follower see each renewal and a release at once. Without the right to watch, `acquire` still polls. */
   #watch(signal: AbortSignal): Promise<void> {
     const { cluster, lease, clock, log } = this.#options;
     const watched = new WatchedObjects<Lease>({

@@ -27,14 +27,14 @@ export class LeaderLabel {
     this.#options = options;
   }
 
-  /** The pod of the leader before may be cut off, or its container restarted. Until the signal aborts; never rejects. */
+  /** Moves the label from the previous leader's pod, which may be cut off or restarted. Retries until the signal aborts; never rejects. */
   async move(before: string | undefined, signal: AbortSignal): Promise<void> {
     const { pod } = this.#options;
     if (before !== undefined && before !== pod) await this.#set(before, null, signal);
     await this.#set(pod, "true", signal);
   }
 
-  /** Until the signal aborts. Never rejects. */
+  /** Runs until the signal aborts. Never rejects. */
   remove(signal: AbortSignal): Promise<void> {
     return this.#set(this.#options.pod, null, signal);
   }

@@ -22,7 +22,7 @@ export interface LeaderLocksOptions {
 const KEY_LABEL = "pbnj-worker/key";
 const BMC = /^bmc /;
 const RETRY_MS = 1_000;
-/** Meanwhile the Job's own action may be queued behind the one that waits. */
+/** How often to check: meanwhile the Job's own action may be queued behind the one that waits. */
 const JOB_WAIT_MS = 5_000;
 
 const Job = z.object({
@@ -50,8 +50,8 @@ function stateOf({ spec, status }: Job): "suspended" | "running" | "ended" {
 }
 
 /**
- * `MachineLocks` of a leader. A Job that an earlier leader started keeps its BMC until it has ended: only its own action, which adopts it,
- * gets the turn before.
+ * `MachineLocks` of a leader. A Job that an earlier leader started keeps its BMC until it has ended: before that, only the
+ * action that adopts the Job gets a turn.
  */
 export class LeaderLocks implements Locks {
   readonly #options: LeaderLocksOptions;
@@ -87,8 +87,8 @@ export class LeaderLocks implements Locks {
   }
 
   /**
-   * A request of an earlier leader to start this Job may still be on its way: it is refused from now on. Resolves to false if the Job was
-   * started meanwhile.
+   * Invalidates a request of an earlier leader to start this Job, which may still be in flight. Resolves to false if the Job has
+   * been started meanwhile.
    */
   async #fence({ metadata }: Job, signal: AbortSignal): Promise<boolean> {
     const { cluster } = this.#options;

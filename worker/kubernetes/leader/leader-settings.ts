@@ -32,9 +32,9 @@ const rules: readonly CrossCheck<Given>[] = [
 ];
 
 interface LeaderElectionConfig {
-  /** Of this shard. */
+  /** Name of this shard's Lease. */
   readonly lease: string;
-  /** The same for all shards: it owns the Jobs. */
+  /** Name of the group of all shards, which owns the Jobs. */
   readonly group: string;
 }
 

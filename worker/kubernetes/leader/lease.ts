@@ -23,7 +23,7 @@ export interface LeaseText {
   /** Empty for a released Lease. */
   readonly holder: string;
   readonly durationMs: number;
-  /** Wall clock, for people alone: no worker compares it with its own. */
+  /** Wall-clock time, for people only: workers never compare it with their own clock. */
   readonly nowMs: number;
   /** The version to replace; it has the UID, because a PUT without one creates a Lease that was deleted meanwhile. */
   readonly before?: Lease | undefined;

@@ -19,7 +19,7 @@ export interface HttpListenerOptions {
 
 /** Limits per client and connection. */
 export interface HttpLimits {
-  /** Above this the oldest connection is closed, so that probes get through however many pages are open. */
+  /** Above this number the oldest connection is closed, so that probes are served however many pages are open. */
   readonly connections: number;
   readonly headerBytes: number;
   /** For the headers of a request, and for the TLS handshake. */

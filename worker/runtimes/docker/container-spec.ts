@@ -7,7 +7,7 @@ import { bootTimeIn } from "../../core/action/boot-time.ts";
 import type { LaunchRequest } from "../../core/ports/runtime.ts";
 import type { ImageConfig } from "./engine-schema.ts";
 
-/** As `nonroot` in distroless images. */
+/** The user `nonroot` of distroless images. */
 const NON_ROOT = "65532:65532";
 const TMP_BYTES = 64 * 1024 * 1024;
 
@@ -43,7 +43,7 @@ export const LABEL = {
   instance: "pbnj-worker.instance",
   key: "pbnj-worker.key",
   deadline: "pbnj-worker.deadline",
-  /** The same as time since boot. */
+  /** The deadline as time since boot. */
   deadlineBootTime: "pbnj-worker.deadline-boot-time",
   workflow: "pbnj-worker.workflow",
   task: "pbnj-worker.task",
@@ -103,7 +103,7 @@ export function containerSpec(
       Tmpfs: { "/tmp": `rw,noexec,nosuid,nodev,mode=1777,size=${tmpBytes}` },
       NetworkMode: action.networkNamespace || options.network || "bridge",
       ...defined({ PidMode: action.pidNamespace || undefined }),
-      // As `Binds`, Docker would create a missing source on the host, as root.
+      // Not `Binds`: with these, Docker would create a missing source on the host, as root.
       Mounts: [
         ...action.volumes.map(bindMount),
         ...volumesInMemory(image?.Volumes, action.volumes, tmpBytes),
@@ -178,8 +178,8 @@ function volumesInMemory(volumes: ImageConfig["Volumes"], mounted: readonly stri
 }
 
 /**
- * Why a volume must not be mounted into an image. It would hide or replace a part of its program; or a volume of the image is
- * within it, whose place may be a link there. Undefined if it may.
+ * Why a volume must not be mounted into an image; undefined if it may. It would hide or replace a part of the image's
+ * program, or contain the mount point of one of the image's volumes, in whose place there may be a link.
  */
 export function mountProblem(volumes: readonly string[], image: ImageConfig | undefined): string | undefined {
   const excess = excessOf(image, "imageConfig");
@@ -208,7 +208,7 @@ function absolutePathsIn(text: string): readonly string[] {
   return text.match(/(?<=^|[^\w./-]|(?:^|\s)-\w)\/[^\s"'`;|&()<>:=,]+/g) ?? [];
 }
 
-/** The files that an image's command names, their folders, and the folders where programs and libraries are looked for. */
+/** The files that an image's command names, their folders, and the folders that are searched for programs and libraries. */
 function programPlaces({ Entrypoint, Cmd, WorkingDir, Env }: ImageConfig = {}): readonly string[] {
   const parts = [...(Entrypoint ?? []), ...(Cmd ?? [])];
   // Also in the text of a shell's command, or in a flag.

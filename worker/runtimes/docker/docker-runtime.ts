@@ -61,18 +61,18 @@ const VANISHED = "the container was removed by someone else";
 
 /** What an attempt to launch leaves for the next one. */
 interface Launch {
-  /** Of the action's time, what the engine was away. */
+  /** How much of the action's time the engine was away. */
   awayMs: number;
   spec?: ContainerSpec;
   id?: string;
-  /** The start was sent, and not answered. */
+  /** Whether the start was sent but not answered. */
   mayHaveStarted: boolean;
   isIdempotent?: boolean;
 }
 
 interface Claim {
   readonly id: string;
-  /** Of a container that was launched before. */
+  /** Details of a container that was launched earlier. */
   readonly details?: ContainerDetails;
 }
 
@@ -341,7 +341,7 @@ export class DockerRuntime implements Runtime {
       readonly attachment?: Duplex;
       readonly timeoutMs: number;
       readonly startedAt: Date;
-      /** It was found ended, and had used up its time. */
+      /** Whether the container was found ended after it had used up its time. */
       readonly overdue?: boolean;
     },
     request: FollowRequest,

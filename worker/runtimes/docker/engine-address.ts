@@ -26,7 +26,7 @@ export type EngineAddress =
 const PLAIN_PORT = 2375;
 const TLS_PORT = 2376;
 
-/** A socket's path, `unix:///path` or `tcp://host:port`, as DOCKER_HOST has it. Undefined for other text. */
+/** Parses a socket's path, `unix:///path` or `tcp://host:port`, as in DOCKER_HOST. Undefined for other text. */
 export function parseEngineAddress(text: string, hasTls = false): EngineAddress | undefined {
   const [, scheme, rest = ""] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/i.exec(text) ?? [];
   if (scheme === undefined) return { socketPath: text };

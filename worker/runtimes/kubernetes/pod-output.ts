@@ -104,7 +104,7 @@ function isSame(one: ActionResult | undefined, other: ActionResult): boolean {
   return (["action", "ok", "class", "message"] as const).every((field) => one?.[field] === other[field]);
 }
 
-/** A line is known if it is from an earlier second than the newest one, or if as many of its time were taken. */
+/** Whether a line is known: it is from an earlier second than the newest line, or the same number of lines with its time were taken. */
 function isKnown(known: Map<string, number>, since: string | undefined, stamped: string): boolean {
   const { time } = split(stamped);
   if (since !== undefined && time !== "" && secondOf(time) < since) return true;

@@ -14,7 +14,7 @@ export type PodState =
   /** Its Job has ended or its pod is gone, and the end of its container is unknown. */
   | { readonly kind: "over" };
 
-/** Of the action's container: others in the pod may run forever. */
+/** The state of the action's container: others in the pod may run forever. */
 export function podState({ job, pod }: JobSnapshot): PodState {
   if (pod?.container.kind === "terminated") return { kind: "ended", pod, termination: pod.container };
   if (isJobOver(job) || isPodOver(pod)) return { kind: "over" };

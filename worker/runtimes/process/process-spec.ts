@@ -6,7 +6,7 @@ export const LABEL_VARIABLE = {
   key: "PBNJ_ACTION_KEY",
   /** Its deadline, ISO 8601: long after that it is an orphan. */
   deadline: "PBNJ_ACTION_DEADLINE",
-  /** The same as time since boot. */
+  /** The deadline as time since boot. */
   deadlineBootTime: "PBNJ_ACTION_DEADLINE_BOOT_TIME",
 } as const;
 

@@ -51,7 +51,7 @@ export async function callUnary<I extends DescMessage, O extends DescMessage>(
   return message;
 }
 
-/** As `callUnary`, for a method that answers with any number of messages. Resolves to all of them, when the answer has ended. */
+/** Calls a method that answers with any number of messages. Resolves to all of them when the answer has ended. Rejects as `callUnary` does. */
 export async function callStreaming<I extends DescMessage, O extends DescMessage>(
   channel: Channel,
   method: DescMethodServerStreaming<I, O>,

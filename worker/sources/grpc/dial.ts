@@ -73,7 +73,7 @@ export function usesProxy({ server, proxy }: Pick<ServerOptions, "server" | "pro
   return proxy !== undefined && !isDirect(proxy.noProxy, addressOf(server));
 }
 
-/** Of `ServerOptions.server`. Throws a `TypeError` if it is no address. */
+/** Parses `ServerOptions.server`. Throws a `TypeError` if it is no address. */
 export function addressOf(server: string): Address {
   const address =
     /^(?:\[(?<ipv6>[0-9a-f:.]+(?:%[^\s[\]/?#@]+)?)\]|(?<name>[^\s:/?#@[\]]+))(?::(?<port>\d{1,5}))?$/i;

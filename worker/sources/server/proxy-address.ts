@@ -8,7 +8,7 @@ const EXPECTATION =
 export const ProxyAddress = z.string().transform((text, context) => {
   const given = text.trim();
   if (given === "off") return undefined;
-  // As in Go, the scheme may be left out.
+  // The scheme may be left out, as in Go.
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `http://${given}`;
   if (isProxy(url)) return new Secret(url);
   context.issues.push({ code: "custom", message: EXPECTATION, input: text });

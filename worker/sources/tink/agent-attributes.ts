@@ -80,7 +80,7 @@ function filled<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], un
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
-/** The same; undefined if nothing is left. */
+/** A copy without the fields that are undefined or empty lists; undefined if nothing is left. */
 function present<T extends object>(fields: T) {
   const given = Object.entries(fields).filter(
     ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0),
@@ -90,7 +90,7 @@ function present<T extends object>(fields: T) {
     : undefined;
 }
 
-/** As Linux names controllers: SAS and SATA disks are SCSI devices. */
+/** Linux's names of controllers: SAS and SATA disks are SCSI devices. */
 const CONTROLLERS: Readonly<Record<string, string>> = { NVMe: "NVMe", SAS: "SCSI", SATA: "SCSI" };
 
 /** From `SAS SSD` or `HDD`. */
@@ -102,7 +102,7 @@ function driveOf(kind = "") {
   };
 }
 
-/** As the agent writes sizes: rounded up, in powers of 1,024, such as `96GB`. */
+/** A size in the agent's form: rounded up, in powers of 1,024, such as `96GB`. */
 function sizeText(bytes: number): string {
   const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log2(bytes) / 10)));
   return `${Math.ceil(bytes / KB ** power)}${UNITS[power]}`;

@@ -16,14 +16,14 @@ import {
 
 type GoFunction = (...given: readonly Value[]) => Value;
 
-/** No template needs more, and a loop of a template must end. */
+/** More repetitions than any template needs: a loop must end. */
 const LONGEST = 100_000;
 
 const text = (value: Value): string => {
   if (typeof value !== "string") throw new RenderProblem(`${printed(value)} is no text`);
   return value;
 };
-/** As Sprig's strval: nil is empty. */
+/** Converts a value to text like Sprig's strval: nil is empty. */
 const asText = (value: Value): string => (value === null || value === undefined ? "" : printed(value));
 const int = (value: Value): bigint => {
   if (typeof value === "bigint") return value;
@@ -237,7 +237,7 @@ const quoted = (given: readonly Value[], quote: (value: string) => string): stri
     .map((value) => quote(printed(value)))
     .join(" ");
 
-/** Device path of a partition, as Tinkerbell's controller has it. */
+/** Device path of a partition, by the rules of Tinkerbell's controller. */
 function formatPartition(device: Value, partition: Value): string {
   const [path, number] = [text(device), int(partition)];
   if (path.startsWith("/dev/disk/")) return `${path}-part${number}`;

@@ -4,7 +4,7 @@ import { RenderProblem } from "./value.ts";
 export type Node =
   | { readonly kind: "text"; readonly start: number; readonly end: number }
   | { readonly kind: "print"; readonly offset: number; readonly pipeline: Pipeline }
-  /** What cannot be read: its problem is reported already. */
+  /** A part that cannot be read; its problem has been reported. */
   | { readonly kind: "broken"; readonly offset: number }
   | { readonly kind: "break" | "continue"; readonly offset: number }
   | {
@@ -33,7 +33,7 @@ const TRIMS_BEFORE = new RegExp(`^-[${SPACE}]`);
 const TRIMS_AFTER = new RegExp(`[${SPACE}]-$`);
 const DEEPEST = 100;
 
-/** What is between braces. */
+/** The content of a pair of braces. */
 interface Piece {
   readonly offset: number;
   readonly inner: string;

@@ -11,7 +11,7 @@ export type Value =
 
 export type ValueMap = Readonly<Record<string, Value>>;
 
-/** What a template does wrong when it is rendered. */
+/** An error of a template that shows when it is rendered. */
 export class RenderProblem extends Error {
   override readonly name = "RenderProblem";
 }
@@ -24,14 +24,14 @@ export function isList(value: Value): value is readonly Value[] {
   return Array.isArray(value);
 }
 
-/** As Go's `if` has it: 0, false, nil, and what is empty are false. */
+/** Whether Go's `if` takes a value as true: 0, false, nil and empty values are false. */
 export function isTrue(value: Value): boolean {
   if (isList(value)) return value.length > 0;
   if (isMap(value)) return Object.keys(value).length > 0;
   return Boolean(value);
 }
 
-/** As Go prints a value with %v. */
+/** Formats a value like Go's `%v`. */
 export function printed(value: Value): string {
   if (value === null || value === undefined) return "<no value>";
   if (typeof value === "number") return goFloat(value);

@@ -8,7 +8,7 @@ export interface DigestChallenge {
   readonly nonce: string;
   readonly opaque?: string;
   readonly algorithm: "MD5" | "SHA-256";
-  /** As the server spelled it; AMT leaves it out, and then so must the answer. */
+  /** Whether the server names the algorithm. AMT does not, and then the answer must not name it either. */
   readonly algorithmGiven: boolean;
   /** False is the older form without client nonce (RFC 2069). */
   readonly qop: boolean;

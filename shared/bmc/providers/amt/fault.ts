@@ -50,7 +50,7 @@ function subcodeOf(fault: XmlElement | undefined): string {
   return valueIn(childOf(childOf(fault, "Code"), "Subcode"));
 }
 
-/** Whose fault it is: `Sender` or `Receiver`. */
+/** Who caused the fault: `Sender` or `Receiver`. */
 function codeOf(fault: XmlElement): string {
   return valueIn(childOf(fault, "Code"));
 }

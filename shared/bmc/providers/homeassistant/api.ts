@@ -12,7 +12,7 @@ const Refusal = z.object({ message: z.string() });
 
 export type SwitchService = "turn_on" | "turn_off";
 
-/** As much of Home Assistant's REST API as a switch needs. */
+/** The part of Home Assistant's REST API that a switch needs. */
 export class HomeAssistantApi {
   readonly #http: HttpConnection;
   readonly #base: string;

@@ -16,7 +16,7 @@ import { request as ask, type CommandChannel, dataOf, exchange } from "./channel
 import { GET_DEVICE_ID, parseManufacturer } from "./device-id.ts";
 import { bootsUefiDiskAsRemoteMedia, reportsNoBootFlags } from "./quirks.ts";
 
-/** As the specification has flags that nothing has set: all bits are zero. */
+/** Flags that nothing has set: by the specification, all bits are zero. */
 const UNSET = { efi: false };
 
 /** The boot override through System Boot Options (IPMI 2.0 sections 28.12 to 28.14). */

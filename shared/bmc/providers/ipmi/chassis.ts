@@ -1,6 +1,7 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { PowerState } from "../../../contract/vocabulary.ts";
 import type { PowerCommand } from "../../operations/power.ts";
+import { effectOfPower } from "../../operations/write-proof.ts";
 import { type Command, ipmiCommand, NetFn, type Refusal } from "./command.ts";
 import { INVALID_FIELD, NOT_IN_PRESENT_STATE, OUT_OF_RANGE } from "./completion-code.ts";
 
@@ -89,6 +90,7 @@ export function chassisControl(action: ChassisAction): Command {
     data: Uint8Array.of(ACTIONS[action].code),
     needs: "operator",
     effect: NOT_IDEMPOTENT.has(action) ? "once" : "set",
+    acts: effectOfPower(action) === "command",
     // Optional (section 28.3): the caller then uses power down and power up.
     ...(action === "cycle" && { refusals: REFUSED_CYCLE }),
   });

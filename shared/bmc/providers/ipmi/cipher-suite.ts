@@ -48,7 +48,7 @@ export interface SuitePlan {
    * Best first. A suite that is not allowed is requested only to learn what the BMC offers; no proof is sent with it.
    */
   readonly asked: readonly CipherSuite[];
-  /** Those that a session may have. */
+  /** Suites that a session may use. */
   readonly allowed: ReadonlySet<CipherSuiteId>;
 }
 

@@ -13,7 +13,7 @@ export const NetFn = {
 
 /** One IPMI command, and what the session must know to carry it out well. */
 export interface Command {
-  /** As the specification names it, for messages. */
+  /** The command's name in the specification, for messages. */
   readonly name: string;
   readonly netFn: number;
   readonly command: number;
@@ -25,6 +25,8 @@ export interface Command {
    * so its packet is never repeated.
    */
   readonly effect: "read" | "set" | "once";
+  /** True for what does something each time it is carried out: a refusal is no reason to send it again. */
+  readonly acts?: boolean;
   /** True for what only makes way for another command: taken alone, it changes nothing. */
   readonly prepares?: boolean;
   /** True for the reading of one sensor of many, whose unspecified error says that the part is absent. */

@@ -28,7 +28,7 @@ export type SensorAnswers =
   | {
       readonly reading: RawReading;
       readonly thresholds: RawThresholds | undefined;
-      /** Of a non-linear sensor, by raw value. */
+      /** Conversion factors of a non-linear sensor, by raw value. */
       readonly factors: ReadonlyMap<number, Factors> | undefined;
     };
 

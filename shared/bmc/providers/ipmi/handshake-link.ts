@@ -22,7 +22,7 @@ export interface ExchangeLimits {
 
 export interface HandshakeMessage {
   readonly name: string;
-  /** Of its payload. */
+  /** Type of the payload. */
   readonly type: number;
 }
 
@@ -96,7 +96,7 @@ export class HandshakeLink {
     }
   }
 
-  /** The same for a message of the handshake, of which a recording has the status of the answer. */
+  /** One round trip of a handshake message. A recording contains the status of the answer. */
   async ask<T extends { readonly status: number } | true>(
     { name, type }: HandshakeMessage,
     send: () => void,

@@ -57,6 +57,7 @@ async function open(
       privilege,
       ...drivers,
       console,
+      isForgotten: (looking) => session.isForgotten(looking),
       roundTrips: () => session.flights,
       hint: (): IpmiHint => ({
         ...defined({ cipherSuite: established.preferredSuite, manufacturer: drivers.boot.manufacturer }),

@@ -11,7 +11,7 @@ import { COMPLETED } from "./completion-code.ts";
 const PARAMETER = { progress: 0, address: 3, source: 4, mac: 5, mask: 6, gateway: 12, vlan: 20 } as const;
 export type LanParameter = keyof typeof PARAMETER;
 
-/** Those that are read. */
+/** Parameters that are read. */
 const READ = ["source", "address", "mask", "gateway", "vlan", "mac"] as const;
 const SIZES = { source: 1, address: 4, mask: 4, gateway: 4, vlan: 2, mac: 6 } as const;
 

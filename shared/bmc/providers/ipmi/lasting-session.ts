@@ -1,13 +1,17 @@
 import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Logger } from "../../../logger.ts";
+import { caught } from "../../operations/read-back.ts";
 import { type Answer, type CommandChannel, UnansweredCommand } from "./channel.ts";
 import type { Command } from "./command.ts";
+import { GET_DEVICE_ID } from "./device-id.ts";
 import { waitAfterCopyMs } from "./retransmission.ts";
 import type { IpmiSession } from "./session.ts";
 
-/** How many copies stay unanswered before a session counts as silent: 3.5 s. */
+/** How many copies stay unanswered before a session counts as silent. */
 const SILENT_COPIES = 3;
+/** The time that these copies take. */
+const SILENT_MS = 3_500;
 
 /** For the answers on a session that was opened because another was silent. */
 const AFRESH_LIMIT_MS = 10_000;
@@ -54,6 +58,15 @@ export class LastingSession implements CommandChannel {
     const turn = this.#queue.then(() => this.#carryOut(commands, signal));
     this.#queue = turn.catch(() => undefined);
     return turn;
+  }
+
+  /** Whether the BMC has dropped the session in use: it does not answer in it. Undefined where it cannot be reached. */
+  async isForgotten(signal: AbortSignal): Promise<boolean | undefined> {
+    const limitMs = SILENT_MS;
+    const failed = await caught(() => this.#current.run([GET_DEVICE_ID], { limitMs, signal }));
+    signal.throwIfAborted();
+    if (failed && failed.class !== "timeout") return undefined;
+    return failed !== undefined;
   }
 
   /** Ends what is under way and gives the BMC's slot back. */

@@ -13,7 +13,7 @@ export interface LanRequest {
 export interface LanResponse {
   /** The slave address of the controller that answers. */
   readonly responder: number;
-  /** Of the request that is answered: even. */
+  /** The even NetFn of the request that is answered. */
   readonly netFn: number;
   readonly command: number;
   readonly sequence: number;
@@ -26,7 +26,7 @@ export function buildLanRequest(request: LanRequest): Buffer {
   return buildRequest(request, BMC_ADDRESS, CONSOLE_ADDRESS);
 }
 
-/** The same message as the BMC passes it on over one of its buses (IPMB 1.0 section 2.11.1). */
+/** A request message that the BMC passes on over one of its buses (IPMB 1.0 section 2.11.1). */
 export function buildIpmbRequest(request: LanRequest, targetAddress: number): Buffer {
   return buildRequest(request, targetAddress, BMC_ADDRESS);
 }

@@ -47,9 +47,9 @@ export function ipmiNetwork(channel: CommandChannel, lan: LanChannel, clock: Clo
 const PARAMETER_PAUSES_MS = [500, 1_000, 1_000, 2_000] as const;
 /** Pauses before Set Complete is sent again. */
 const COMPLETE_PAUSES_MS = [500, 1_000, 2_000, 2_000] as const;
-/** For what ends a change that has failed or was cancelled. */
+/** Time limit for ending a change that has failed or was cancelled. */
 const END_LIMIT_MS = 15_000;
-/** The same where the BMC was silent before. */
+/** Time limit for ending a change if the BMC was silent before. */
 const UNKNOWN_END_LIMIT_MS = 5_000;
 
 /** One change of the parameters, in progress until Set Complete is taken. A change that fails goes back. */

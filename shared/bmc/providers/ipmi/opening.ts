@@ -56,11 +56,11 @@ export class Opening {
   readonly #log: Logger;
   readonly #privilege: Privilege;
   readonly #plan: SuitePlan;
-  /** What the BMC has not refused. */
+  /** Suites that the BMC has not refused. */
   #suites: readonly CipherSuite[];
-  /** Those for which the BMC had no slot: some answer so to a suite that they do not have. */
+  /** Suites for which the BMC had no slot: some BMCs answer this to a suite that they do not support. */
   readonly #full = new Set<CipherSuiteId>();
-  /** The BMC has taken a suite that may not be used. */
+  /** Whether the BMC has accepted a suite that must not be used. */
   #offersForbidden = false;
   /** Tags of the copies without an answer. */
   readonly #unanswered = new Set<number>();

@@ -143,7 +143,7 @@ const KINDS: Readonly<Record<number, PowerEventKind>> = {
   [WATCHDOG_2]: "watchdog",
 };
 
-/** Of sensor types whose other events say nothing of power, by offset. */
+/** Events by offset, for sensor types whose other events are not about power. */
 const KINDS_BY_OFFSET: Readonly<Record<number, Readonly<Record<number, PowerEventKind>>>> = {
   [SYSTEM_EVENT]: { 1: "boot", 4: "reset" },
   [BUTTON]: { 0: "power", 1: "power", 2: "reset" },

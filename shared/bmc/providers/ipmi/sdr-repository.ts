@@ -28,7 +28,7 @@ import {
   sdrLength,
 } from "./sdr-commands.ts";
 import { FIRST_RECORD, NO_RECORD, NO_RESERVATION } from "./sel-commands.ts";
-import { parseSensorRecord, type SensorRecord } from "./sensor-record.ts";
+import { hasWholeName, parseSensorRecord, type SensorRecord } from "./sensor-record.ts";
 
 /** The largest known repositories, of blade chassis, have some 500 records. */
 const MOST_RECORDS = 1_024;
@@ -50,6 +50,16 @@ interface Opened {
   readonly version: string;
   /** How many records the BMC counts; absent where it does not say. */
   readonly records?: number;
+}
+
+/** A record, and the ID of the one behind it. */
+interface ReadRecord {
+  readonly next: number;
+  readonly bytes: Buffer;
+}
+
+function idOf({ bytes }: ReadRecord): number {
+  return bytes.readUInt16LE(0);
 }
 
 /** The sensors in a BMC's sensor data records, read once per session: one round trip per record, or a few. */
@@ -132,12 +142,13 @@ export class SdrRepository {
             `the BMC does not have the sensor data record ${id} that it names`,
           );
         }
-        if (record && this.#leadsBack(id, record)) {
+        const leadsBack = record !== undefined && this.#leadsBack(id, record);
+        if (leadsBack && !this.#isLast(id, record, opened)) {
           throw new BmcError("protocol", `the sensor data record ${id} comes after itself`);
         }
-        this.#seen.add(id);
+        this.#seen.add(id === FIRST_RECORD && record ? idOf(record) : id);
         if (record) this.#sensors.push(...parseSensorRecord(record.bytes));
-        this.#next = record?.next ?? NO_RECORD;
+        this.#next = leadsBack ? NO_RECORD : (record?.next ?? NO_RECORD);
         return;
       } catch (thrown) {
         problem = this.#parts.of(thrown);
@@ -171,12 +182,15 @@ export class SdrRepository {
     this.#gaps.push({ name: "later sensor data records", reason });
   }
 
-  /** Records that lead back would never end, and a record with another ID is not the one that was asked for. */
-  #leadsBack(id: number, { next, bytes }: { readonly next: number; readonly bytes: Buffer }): boolean {
-    const isOther = id !== FIRST_RECORD && bytes.readUInt16LE(0) !== id;
-    return (
-      next !== NO_RECORD && (next === id || (isOther ? next === FIRST_RECORD : false) || this.#seen.has(next))
-    );
+  /** Records that lead back would never end. */
+  #leadsBack(id: number, { next }: ReadRecord): boolean {
+    return next === id || next === FIRST_RECORD || this.#seen.has(next);
+  }
+
+  /** Some BMCs never say that there is no next record: after as many as there are, the one that leads back is the last. */
+  #isLast(id: number, record: ReadRecord, { records }: Opened): boolean {
+    const isOther = id !== FIRST_RECORD && idOf(record) !== id;
+    return !isOther && records !== undefined && this.#seen.size + 1 >= records;
   }
 
   /** The ID of the next record that can be read behind one that cannot. */
@@ -215,8 +229,10 @@ export class SdrRepository {
     store: SdrStore,
     id: number,
     signal: AbortSignal,
-  ): Promise<{ readonly next: number; readonly bytes: Buffer } | "lost" | undefined> {
+  ): Promise<ReadRecord | "lost" | undefined> {
     let bytes = Buffer.alloc(0);
+    let next = NO_RECORD;
+    const partBytes = this.#partBytes;
     for (;;) {
       const part = this.#nextPart(bytes);
       // Whole records need no reservation, and one would cancel that of another client.
@@ -228,10 +244,16 @@ export class SdrRepository {
       if (answer.completionCode === RESERVATION_CANCELLED) return "lost";
       if (answer.completionCode === NOT_PRESENT && bytes.length === 0) return undefined;
       if (TOO_LARGE.has(answer.completionCode) && this.#shrink()) continue;
+      if (hasWholeName(bytes) && (answer.completionCode !== COMPLETED || answer.data.length < 3)) {
+        // Its length says more than there is; smaller parts are no use for the others.
+        this.#partBytes = partBytes;
+        return { next, bytes };
+      }
       const found = parseSdrPart(dataOf(answer));
+      next = found.next;
       bytes = Buffer.concat([bytes, found.bytes]);
       if (bytes.length < SDR_HEADER_BYTES || bytes.length < sdrLength(bytes)) continue;
-      return { next: found.next, bytes: bytes.subarray(0, sdrLength(bytes)) };
+      return { next, bytes: bytes.subarray(0, sdrLength(bytes)) };
     }
   }
 

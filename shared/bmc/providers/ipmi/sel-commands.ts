@@ -4,7 +4,7 @@ import { type Command, ipmiCommand, NetFn } from "./command.ts";
 /** The IDs that stand for the oldest record in a request, and for "no further record" in an answer. */
 export const FIRST_RECORD = 0x0000;
 export const NO_RECORD = 0xffff;
-/** Of records; some BMCs give only a part at a time. */
+/** Size of a record; some BMCs return only a part at a time. */
 export const RECORD_BYTES = 16;
 const WHOLE_RECORD = 0xff;
 /** Reads of whole records need no reservation (IPMI 2.0 section 31.5). */

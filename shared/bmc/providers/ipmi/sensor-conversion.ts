@@ -8,7 +8,7 @@ export const ANALOG_FORMATS: readonly AnalogFormat[] = [
   "none",
 ];
 
-/** Of the formula y = L[(M x + B 10^bExponent) 10^rExponent] (section 36.3). */
+/** Factors of the formula y = L[(M x + B 10^bExponent) 10^rExponent] (section 36.3). */
 export interface Factors {
   /** 10 bits, signed. */
   readonly m: number;

@@ -20,17 +20,17 @@ export const SENSOR_SPECIFIC_EVENT = 0x6f;
 const generic: Readonly<Record<string, Readonly<Record<string, string>>>> = data.generic;
 const sensors: Readonly<Record<string, SensorData>> = data.sensors;
 
-/** Of a generic event type and offset (IPMI 2.0 table 42-2). */
+/** The meaning of a generic event type and offset (IPMI 2.0 table 42-2). */
 export function genericEvent(type: number, offset: number): EventMeaning | undefined {
   return meaningOf(generic[type]?.[offset]);
 }
 
-/** Of a sensor type (table 42-3). */
+/** The name of a sensor type (table 42-3). */
 export function sensorName(type: number): string | undefined {
   return sensors[type]?.name;
 }
 
-/** Of a sensor type and offset (table 42-3). */
+/** The meaning of a sensor type and offset (table 42-3). */
 export function sensorEvent(type: number, offset: number): EventMeaning | undefined {
   return meaningOf(sensors[type]?.events?.[offset]);
 }

@@ -25,9 +25,9 @@ export interface SensorRecord {
   readonly units?: UnitBytes;
   /** Absent from sensors that have states only. */
   readonly analog?: Analog;
-  /** Of a sensor with thresholds: a bit per readable one, and their raw values at the start of the BMC. */
+  /** The thresholds, if the sensor has any: a bit per readable one, and their raw values at the start of the BMC. */
   readonly thresholds?: { readonly readable: number; readonly raw: Buffer };
-  /** Only events come from it: it cannot be read. */
+  /** Whether the sensor only sends events and cannot be read. */
   readonly eventOnly: boolean;
 }
 
@@ -68,6 +68,13 @@ export function parseSensorRecord(bytes: Buffer): readonly SensorRecord[] {
     eventOnly: false,
   };
   return type === FULL ? [{ ...record, ...fullPart(bytes) }] : shared(record, bytes, type);
+}
+
+/** Whether the name of a sensor's record, which is its last field that counts, is in these bytes. */
+export function hasWholeName(bytes: Buffer): boolean {
+  const nameAt = bytes.length > 3 ? NAME_AT[bytes.readUInt8(3)] : undefined;
+  if (nameAt === undefined || bytes.length <= nameAt) return false;
+  return bytes.length > nameAt + (bytes.readUInt8(nameAt) & 0x1f);
 }
 
 /** What only a Full Sensor Record has (table 43-1). */

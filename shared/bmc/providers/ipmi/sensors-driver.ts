@@ -120,7 +120,7 @@ export class IpmiSensors implements SensorsDriver {
     }
   }
 
-  /** Of a non-linear sensor, by raw value; undefined for others. */
+  /** Conversion factors of a non-linear sensor, by raw value; undefined for others. */
   async #factorsOf(
     { analog, number }: SensorRecord,
     raws: readonly number[],

@@ -105,7 +105,7 @@ export class IpmiSession {
     return this.#unproven;
   }
 
-  /** As the BMC knows the session. */
+  /** The session's ID at the BMC. */
   get bmcId(): number {
     return this.#outgoing.sessionId;
   }
@@ -137,22 +137,27 @@ export class IpmiSession {
   /**
    * The answers in the order of the commands, which travel together. The session begins at level USER. What
    * raises it travels with the first commands that need more; a BMC that handled these first says so, has not
-   * executed them, and gets them again. A BMC that wants a higher level than the specification gets it as well.
+   * executed them, and gets them again. What must not be executed twice waits until the session is raised. A BMC
+   * that wants a higher level than the specification gets it as well.
    */
   async run(commands: readonly Command[], limits: FlightLimits): Promise<readonly Answer[]> {
     limits.signal.throwIfAborted();
     const { privilege, route } = this.#options;
     const canRise = !this.#raised && privilege !== "user";
     const risesFirst = canRise && commands.some(({ needs }) => needs !== "user");
+    const waits = risesFirst && commands.some(({ effect, acts }) => effect === "once" || acts);
     const asked = commands.map((command) => ({ command, route }));
     const rising = { command: setSessionPrivilege(privilege), route: DIRECT };
-    const all = await this.#flight(risesFirst ? [rising, ...asked] : asked, limits);
-    const answers = risesFirst ? all.slice(1) : all;
+    const [raised] = waits ? await this.#flight([rising], limits) : [];
+    const together = risesFirst && !waits;
+    const all = await this.#flight(together ? [rising, ...asked] : asked, limits);
+    const answers = together ? all.slice(1) : all;
     const isRefused = answers.some(({ completionCode }) => completionCode === INSUFFICIENT_PRIVILEGE);
-    const [rise] = risesFirst ? all : canRise && isRefused ? await this.#flight([rising], limits) : [];
+    const later = canRise && isRefused && !risesFirst ? await this.#flight([rising], limits) : [];
+    const rise = raised ?? (together ? all[0] : later[0]);
     if (rise?.completionCode === COMPLETED) this.#raised = true;
     else if (rise && risesFirst && isRefused) throw completionError(rise.command, rise.completionCode);
-    const rose = rise?.completionCode === COMPLETED;
+    const rose = !waits && rise?.completionCode === COMPLETED;
     const settled: Answer[] = [];
     for (const [index, answer] of answers.entries()) {
       const again = (all.length > 1 || rose) && notExecuted(answer, rose);

@@ -213,7 +213,7 @@ const FIRST_ID = 1;
 /** What BMCs answer to the name of a slot that has none. */
 export const NO_NAME = new Set([INVALID_FIELD, NOT_PRESENT]);
 
-/** As many slots are tried until one says how many there are. */
+/** The most slots to try until one says how many there are. */
 const MOST_UNSIZED = 3;
 
 /** A slot that could not be read. */

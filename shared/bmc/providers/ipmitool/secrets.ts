@@ -13,7 +13,7 @@ export interface IpmitoolSecrets {
 /** Throws `usage` for what IPMI cannot carry and `unsupported` for what the program cannot read in a line. */
 export function ipmitoolSecrets(connection: Connection): IpmitoolSecrets {
   const { kg } = connection.ipmitool;
-  // The same limits hold, and the program would only cut what is too long.
+  // Check IPMI's limits here: the program would cut longer secrets silently.
   const { password } = readCredentials(connection, kg);
   refuseEnds("password", password, /[\t\r\n]/);
   if (kg === undefined) return { password: password.toString() };

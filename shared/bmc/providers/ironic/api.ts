@@ -6,7 +6,7 @@ import { jsonIn } from "../../http/json-in.ts";
 import { statusError } from "../../http/status-error.ts";
 import type { WriteEffect } from "../../operations/write-proof.ts";
 import type { Authentication } from "./authentication.ts";
-import { faultOf } from "./fault.ts";
+import { denialOf, faultOf } from "./fault.ts";
 
 /** The newest version with everything that is used here (Ironic 2024.2); later ones may change meanings. */
 const NEWEST_MINOR = 95;
@@ -68,6 +68,11 @@ export class IronicApi {
     const { method, path, effect = method === "GET" ? undefined : "setting" } = current();
     const text = answer.body.toString("utf8");
     if (answer.status >= 200 && answer.status <= 204) {
+      const denial = this.#options.authentication.redact(denialOf(text));
+      if (denial !== "") {
+        const message = `${method} /v1${path} answered ${answer.status}: ${denial}`;
+        throw new BmcError("bmc", message, { uncertain: method !== "GET" });
+      }
       if (method !== "GET") this.#options.onAccepted?.();
       return jsonIn(text);
     }

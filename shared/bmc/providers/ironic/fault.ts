@@ -5,6 +5,11 @@ import { jsonIn } from "../../http/json-in.ts";
 const Envelope = z.object({ error_message: z.union([z.string(), z.object({ faultstring: z.string() })]) });
 const Fault = z.object({ faultstring: z.string() });
 
+/** What an answer with a status of success says that is an error all the same; empty if it is none. */
+export function denialOf(text: string): string {
+  return Envelope.safeParse(jsonIn(text)).success ? faultOf(text) : "";
+}
+
 /** What an error answer says, in one line; empty if it says nothing that can be read. */
 export function faultOf(text: string): string {
   const body = jsonIn(text);

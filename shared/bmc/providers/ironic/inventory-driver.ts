@@ -11,7 +11,7 @@ const MIB = 1024 ** 2;
 const Text = z.catch(z.optional(z.string()), undefined);
 const Amount = z.catch(z.optional(z.number().check(z.nonnegative())), undefined);
 
-/** As ironic-python-agent and Ironic's own inspection write it. */
+/** A disk in the form of ironic-python-agent and Ironic's own inspection. */
 const Disk = z.object({
   name: Text,
   model: Text,

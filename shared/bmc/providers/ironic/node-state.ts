@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 
 const Text = z.optional(z.nullable(z.string()));
 
-/** As much of a node as is read. Those after `owner` are missing in older versions. */
+/** The fields of a node that are read. Older versions lack the fields after `owner`. */
 export const NodeState = z.object({
   power_state: Text,
   target_power_state: Text,

@@ -171,6 +171,7 @@ async function open(
       insist: () => system.insist(),
       started: () => writer.started,
       task: (started, looking) => tasks.look(started, looking),
+      isForgotten: (looking) => authentication.isForgotten(looking),
       certificateExpiresMs: () => http.certificateExpiresMs,
       roundTrips: () => http.roundTrips,
       hint: () =>

@@ -34,7 +34,7 @@ const steps: Readonly<Record<string, (argument: string) => unknown>> = {
     print(1, `${JSON.stringify(result)}\n`);
   },
   escapes: (lines) => printLines("\x1b[1;31m\x1b]8;;x\x07".repeat(1_024), Number(lines)),
-  /** As long as those of escape sequences. */
+  /** Prints lines as long as those of `escapes`. */
   lines: (lines) => printLines("x".repeat(15 * 1_024), Number(lines)),
   /** Both streams, without end; with the argument `line`, in a single line each. */
   flood: (kind) => {

@@ -77,7 +77,7 @@ const kinds: readonly Kind[] = [
 
 interface Scenario {
   readonly title: string;
-  /** Of the first operation; undefined is success. */
+  /** Error class of the first operation; undefined means success. */
   readonly class: ErrorClass | undefined;
   readonly tls?: true;
   readonly secret?: string;

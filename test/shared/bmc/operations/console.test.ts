@@ -78,7 +78,7 @@ const failing =
     throw new BmcError(errorClass, errorClass);
   };
 
-/** A BMC whose console goes so in turn, the last of it for ever; its clock stands but for the operation's own waits. */
+/** A BMC whose console does these in turn, and repeats the last one. Its clock only advances in the operation's own waits. */
 function bmc(watches: readonly Watch[], holder?: string) {
   const left = [...watches];
   const log = recordingLogger();

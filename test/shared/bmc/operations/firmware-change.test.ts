@@ -19,6 +19,26 @@ describe("an inventory after an update", () => {
     expect(compareFirmware([bmc, bios], [now, bios]).changed).toEqual([{ from: bmc, to: now }]);
   });
 
+  test("has the same items under each other's IDs, of which one has another version", () => {
+    const [first, second] = [item("1", "1.0", { name: "BMC" }), item("2", "5.0", { name: "BIOS" })];
+    const now = [item("1", "5.0", { name: "BIOS" }), item("2", "1.1", { name: "BMC" })];
+
+    expect(compareFirmware([first, second], now).changed).toEqual([{ from: first, to: now[1] }]);
+  });
+
+  test("has an item with another name and version", () => {
+    const [before, now] = [item("1", "1.0", { name: "BMC 1.0" }), item("1", "1.1", { name: "BMC 1.1" })];
+
+    expect(compareFirmware([before, bios], [now, bios]).changed).toEqual([{ from: before, to: now }]);
+  });
+
+  test("shows no change where it cannot be told which item is which", () => {
+    const before = [item("1", "1.0", { name: "BMC" }), item("2", "1.0", { name: "BMC" })];
+    const now = [item("1", "5.0", { name: "BIOS" }), item("2", "1.0", { name: "BMC" })];
+
+    expect(compareFirmware(before, now).changed).toEqual([]);
+  });
+
   test("has another item in place of one of the same part", () => {
     const [newBmc, newBios] = [
       { ...bmc, id: "a2", version: "1.1" },

@@ -3,7 +3,7 @@ import { isFinal } from "../../../../shared/bmc/operations/read-back.ts";
 import type { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import type { PowerState } from "../../../../shared/contract/vocabulary.ts";
 
-/** A machine whose readings are these in turn, the last of them for ever; its clock stands but for the waits. */
+/** A machine that returns these readings in turn, and repeats the last one. Its clock only advances in waits. */
 export function machineThatReads(
   readings: readonly (PowerState | BmcError)[],
   answers: Partial<Record<PowerCommand, readonly (BmcError | undefined)[]>> = {},

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { resetManager } from "../../../../shared/bmc/operations/manager.ts";
+import { type BmcStart, resetManager } from "../../../../shared/bmc/operations/manager.ts";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import { redfishLab } from "../../../support/bmc-lab.ts";
 
@@ -7,12 +7,26 @@ const signal = new AbortController().signal;
 const silence = new BmcError("unreachable", "connection refused");
 const lost = new BmcError("timeout", "no answer", { uncertain: true });
 
-/** What a BMC does when it is looked at: an answer, or a failure. */
-type Look = "answers" | BmcError;
+const silences = (count: number) => Array.from({ length: count }, () => silence);
 
-/** A BMC that does this in turn, the last of it for ever; its clock stands but for the waits. */
-function bmcThat(looks: readonly [Look, ...Look[]], reset: BmcError | "accepts" = "accepts") {
+/** What a BMC does when it is looked at: an answer, which may say when it started, or a failure. */
+type Look = "answers" | BmcStart | ((ms: number) => BmcStart) | BmcError;
+
+interface Shown {
+  /** When it started, before the reset. */
+  readonly start?: BmcStart;
+  /** Whether it has forgotten the session of the reset, look by look, the last of it for ever. */
+  readonly forgotten?: readonly (boolean | undefined)[];
+}
+
+/** A BMC that does these in turn, and repeats the last one. Its clock only advances in waits. */
+function bmcThat(
+  looks: readonly [Look, ...Look[]],
+  reset: BmcError | "accepts" = "accepts",
+  { start, forgotten = [] }: Shown = {},
+) {
   const left = [...looks];
+  const known = [...forgotten];
   let nowMs = 0;
   const seen = { resets: 0, looks: 0, sent: 0 };
   const sleep = async (ms: number) => {
@@ -27,11 +41,15 @@ function bmcThat(looks: readonly [Look, ...Look[]], reset: BmcError | "accepts" 
       seen.resets += 1;
       if (reset !== "accepts") throw reset;
     },
-    async probe(): Promise<void> {
+    lastStart: async () => start,
+    async probe(): Promise<BmcStart | undefined> {
       seen.looks += 1;
       const look = (left.length > 1 ? left.shift() : left[0]) ?? "answers";
-      if (look !== "answers") throw look;
+      if (look instanceof BmcError) throw look;
+      if (typeof look === "function") return look(nowMs);
+      return look === "answers" ? undefined : look;
     },
+    isForgotten: async () => (known.length > 1 ? known.shift() : known[0]),
     onSent() {
       seen.sent += 1;
     },
@@ -65,13 +83,6 @@ describe("a reset of the BMC", () => {
     expect(report.summary).toBe("BMC reset (warm), answers again after 4.0 s");
   });
 
-  test("whose answer is lost is done when the BMC goes away and returns", async () => {
-    const bmc = bmcThat(["answers", silence, silence, "answers"], lost);
-
-    expect((await resetManager(bmc, "cold", 300_000)).summary).toMatch(/^BMC reset \(cold\), answers again/);
-    expect(bmc.seen.resets).toBe(1);
-  });
-
   test("whose answer is lost is in doubt when the BMC stays, and not sent again", async () => {
     const bmc = bmcThat(["answers"], lost);
 
@@ -85,13 +96,100 @@ describe("a reset of the BMC", () => {
   });
 
   test.each(["cold", "warm"] as const)("that is %s is not proven by one look that fails", async (kind) => {
-    const bmc = bmcThat(["answers", silence, "answers"]);
+    await expect(resetManager(bmcThat(["answers", silence, "answers"]), kind, 300_000)).rejects.toMatchObject(
+      { class: "verify" },
+    );
+  });
 
-    const result = resetManager(bmc, kind, 300_000);
+  const at = (text: string, clock?: string) => ({
+    startedMs: Date.parse(`2026-01-15T${text}Z`),
+    ...(clock === undefined ? {} : { clockMs: Date.parse(`2026-01-15T${clock}Z`) }),
+  });
 
-    if (kind === "cold") await expect(result).rejects.toMatchObject({ class: "verify" });
-    else
-      expect((await result).summary).toMatch(/^BMC reset \(warm\) accepted; it did not become unreachable/);
+  test.each<{ readonly proof: string; readonly bmc: ReturnType<typeof bmcThat> }>([
+    {
+      proof: "a later start",
+      bmc: bmcThat(["answers", at("10:00:00")], "accepts", { start: at("09:00:00") }),
+    },
+    {
+      proof: "a later start, after an answer that was lost",
+      bmc: bmcThat([at("10:00:00")], lost, { start: at("09:00:00") }),
+    },
+    {
+      proof: "another start on a clock that began anew",
+      bmc: bmcThat([at("00:00:01", "00:00:09")], "accepts", { start: at("09:00:00", "10:00:00") }),
+    },
+    {
+      proof: "a later start after a silence during which it was that of before",
+      bmc: bmcThat([at("09:00:00"), silence, silence, at("09:00:00"), at("10:00:00")], "accepts", {
+        start: at("09:00:00"),
+      }),
+    },
+    {
+      proof: "two looks at a session that it has forgotten",
+      bmc: bmcThat(["answers"], "accepts", { forgotten: [false, true] }),
+    },
+    {
+      proof: "a session that is forgotten after a silence",
+      bmc: bmcThat([silence, silence, "answers"], lost, { forgotten: [true] }),
+    },
+    {
+      proof: "a silence after a first answer, whose own answer was lost",
+      bmc: bmcThat(["answers", silence, silence, "answers"], lost),
+    },
+    {
+      proof: "a silence that lasts, whose own answer was lost",
+      bmc: bmcThat([silence, ...silences(8), "answers"], lost),
+    },
+  ])("is proven by $proof", async ({ bmc }) => {
+    expect((await resetManager(bmc, "cold", 300_000)).summary).toMatch(/^BMC reset \(cold\), answers again/);
+    expect(bmc.seen.resets).toBe(1);
+  });
+
+  test.each<{ readonly what: string; readonly bmc: ReturnType<typeof bmcThat>; readonly said: string }>([
+    {
+      what: "whose last start stays, although it was silent",
+      bmc: bmcThat([silence, silence, at("09:00:01")], "accepts", { start: at("09:00:00") }),
+      said: "the BMC accepted the cold reset, but it was silent and answers again, which need not be its restart, and its last reset was at 2026-01-15T09:00:01.000Z, as before: the end is unknown",
+    },
+    {
+      what: "whose clock was set, and its computed start with it",
+      bmc: bmcThat(
+        [(ms) => ({ ...at("11:00:00"), clockMs: ms + Date.parse("2026-01-15T13:00:00Z") })],
+        "accepts",
+        {
+          start: at("09:00:00", "11:00:00"),
+        },
+      ),
+      said: "the BMC accepted the cold reset, but it did not become unreachable within 1m 0s, and its last reset was at 2026-01-15T11:00:00.000Z, as before: the end is unknown",
+    },
+    {
+      what: "that still knows the session, although it was silent",
+      bmc: bmcThat([silence, silence, "answers"], "accepts", { forgotten: [false] }),
+      said: "the BMC accepted the cold reset, but it was silent and answers again, which need not be its restart, and it still knows the session that it was sent in: the end is unknown",
+    },
+  ])("is not proven by a BMC $what", async ({ bmc, said }) => {
+    await expect(resetManager(bmc, "cold", 300_000)).rejects.toMatchObject({
+      class: "verify",
+      uncertain: true,
+      message: said,
+    });
+    expect(bmc.seen.resets).toBe(1);
+  });
+
+  test("is not proven by a short silence that what lost its answer explains", async () => {
+    await expect(
+      resetManager(bmcThat([silence, silence, "answers"], lost), "cold", 300_000),
+    ).rejects.toMatchObject({ class: "timeout", uncertain: true });
+  });
+
+  test("is not proven by a session that may have ended unused", async () => {
+    const bmc = bmcThat([silence, ...silences(39), at("09:00:00")], "accepts", {
+      start: at("09:00:00"),
+      forgotten: [true],
+    });
+
+    await expect(resetManager(bmc, "cold", 300_000)).rejects.toMatchObject({ class: "verify" });
   });
 
   test("that is refused is not waited for", async () => {
@@ -101,17 +199,11 @@ describe("a reset of the BMC", () => {
     expect(bmc.seen).toEqual({ resets: 1, looks: 0, sent: 0 });
   });
 
-  test("after which a cold one never goes away is a verification failure", async () => {
-    await expect(resetManager(bmcThat(["answers"]), "cold", 300_000)).rejects.toMatchObject({
+  test.each(["cold", "warm"] as const)("that is %s and never goes away is not proven", async (kind) => {
+    await expect(resetManager(bmcThat(["answers"]), kind, 300_000)).rejects.toMatchObject({
       class: "verify",
-      message: "the BMC accepted the cold reset, but it did not become unreachable within 1m 0s",
+      message: `the BMC accepted the ${kind} reset, but it did not become unreachable within 1m 0s: the end is unknown`,
     });
-  });
-
-  test("that is warm may be over without a moment's silence, which is said", async () => {
-    expect((await resetManager(bmcThat(["answers"]), "warm", 300_000)).summary).toBe(
-      "BMC reset (warm) accepted; it did not become unreachable within 1m 0s, and it answers",
-    );
   });
 
   test.each(["cold", "warm"] as const)(
@@ -119,7 +211,7 @@ describe("a reset of the BMC", () => {
     async (kind) => {
       await expect(resetManager(bmcThat(["answers"]), kind, 5_000)).rejects.toMatchObject({
         class: "timeout",
-        message: "the BMC accepted the reset, but it did not become unreachable within 5.0 s",
+        message: `the BMC accepted the ${kind} reset, but it did not become unreachable within 5.0 s`,
       });
     },
   );
@@ -147,9 +239,9 @@ describe("a reset of the BMC", () => {
 
 test("a BMC that hangs on the way does not outlast the time for its answer", async () => {
   await using lab = await redfishLab({}, {}, { requestTimeoutMs: 600_000 });
-  // What the reset needs to know is known, so that its POST is the next request.
+  // What the reset needs to know of the system is known.
   await lab.client.getInfo(signal);
-  lab.bmc.fail({ kind: "silent", method: "GET", times: 9 });
+  lab.bmc.fail({ kind: "silent", method: "GET", path: /Systems\/1$/, times: 9 });
 
   await expect(lab.client.resetManager("warm", 3_000, signal)).rejects.toMatchObject({
     class: "timeout",

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type PowerRequest, setPower } from "../../../../shared/bmc/operations/power.ts";
+import { EndUnknown } from "../../../../shared/bmc/operations/read-back.ts";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import { redfishLab } from "../../../support/bmc-lab.ts";
 import { machineThatReads } from "./machine-that-reads.ts";
@@ -609,6 +610,28 @@ describe("a refusal of what the BMC offers", () => {
     expect([done.sent, notDone.sent]).toEqual([["reset"], ["reset", "reset"]]);
   });
 
+  test.each([
+    { name: "a later reset", times: ["10:00", "10:05"], readings: ["on"] },
+    { name: "a machine that was off for a moment", times: ["10:00"], readings: ["on", "off", "on"] },
+  ] as const)("whose task ends unknown is proven by $name", async ({ times, readings }) => {
+    const report = await setPower(withUnknownEnd(times, readings), reset);
+
+    expect(report).toMatchObject({ after: "on", changed: true });
+  });
+
+  test.each([[["10:00"]], [[undefined]]])(
+    "whose task ends unknown is a failure if nothing shows it (%j)",
+    async (times) => {
+      const machine = withUnknownEnd(times, ["on"]);
+
+      await expect(setPower(machine, reset)).rejects.toMatchObject({
+        class: "verify",
+        message: "how it ended is unknown",
+      });
+      expect(machine.sent).toEqual(["reset"]);
+    },
+  );
+
   test("with 409 is looked at before each repetition of a power on", async () => {
     const busy = new BmcError("busy", "409");
     const machine = machineThatReads(["off", "off", "off", "on"], { on: Array(9).fill(busy) });
@@ -619,3 +642,17 @@ describe("a refusal of what the BMC offers", () => {
     expect(machine.sent).toEqual(["on"]);
   });
 });
+
+/** A machine whose reset leaves a task that says nothing; the last reset is at these times in turn, undefined where none is shown. */
+function withUnknownEnd(times: readonly (string | undefined)[], readings: readonly ("on" | "off")[]) {
+  const left = [...times];
+  const resetMark = () => {
+    const resetTime = left.length > 1 ? left.shift() : left[0];
+    return resetTime === undefined ? undefined : { resetTime };
+  };
+  const ended = async () => {
+    throw new EndUnknown("how it ended is unknown");
+  };
+  const work = { failure: async () => undefined, words: async () => "", ended };
+  return { ...machineThatReads(readings), resetMark, work };
+}

@@ -66,7 +66,7 @@ async function userLab(providers: readonly Provider[], options: Options = {}) {
       let lost = false;
       const isPassword = (name: string, data: Buffer) => name === "Set User Password" && data[1] === 2;
       ipmi.faults.ignores = (name, payload) => {
-        // As after a restart in the middle: the session is silent from then on, a new one is not.
+        // A restart in the middle: the session is silent from then on, but a new one works.
         if (lost || !isPassword(name, payload)) return false;
         lost = true;
         if (carriedOut) ipmi.users.setPassword(payload);

@@ -20,7 +20,7 @@ const off = (more: Partial<BootSight> = {}): BootSight => ({ power: "off", ...mo
 
 const STARTED_MS = 1_000_000;
 
-/** A machine that looks like these in turn, and like the last of them for ever; its clock stands but for the waits. */
+/** A machine that shows these states in turn, and keeps the last one. Its clock only advances in waits. */
 function machine(...sights: readonly (BootSight | BmcError)[]) {
   const left = [...sights];
   let nowMs = STARTED_MS;

@@ -201,7 +201,7 @@ describeWithDocker("the docker runtime", () => {
     await up;
     const [before] = await containers(`name=${launchName(request.action)}`);
 
-    // As a crash would: every connection breaks, and the engine gets no request.
+    // Closing acts like a crash: every connection breaks, and the engine gets no request.
     await first.close();
     const second = newRuntime();
     const again = { ...request, onLog: scripted.request.onLog };

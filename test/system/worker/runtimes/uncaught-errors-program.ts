@@ -43,9 +43,12 @@ const library: ActionLibrary = {
   idempotentNames: () => [],
   find: async (name) => {
     const run = actions[name];
-    return (
-      run && { idempotent: true, run: ({ signal }) => run(signal).then(() => ({ exitCode: 0, result: ok })) }
-    );
+    if (!run) return undefined;
+    return {
+      idempotent: true,
+      problems: async () => [],
+      run: ({ signal }) => run(signal).then(() => ({ exitCode: 0, result: ok })),
+    };
   },
 };
 

@@ -11,7 +11,7 @@ const WRONG = 'cn2"wrong&/+%7f';
 const NEW_PASSWORD = 'cn3"new&/+%7fAb1';
 const TOKEN = "cn4-token";
 
-/** As they may be met, made here once more, so that the program's own idea of it is not what is believed. */
+/** The forms in which a secret may occur, derived independently of the program's own code. */
 function formsOf(text: string): readonly string[] {
   const bytes = Buffer.from(text);
   return [

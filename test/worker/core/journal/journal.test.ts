@@ -232,7 +232,7 @@ describe("the journal", () => {
     const ended = Array.from({ length: 5_002 }, (_, n) =>
       entryOf(`a${n}`, "acknowledged", { acknowledgedAt: new Date(NOW - 6_000 + n).toISOString() }),
     );
-    // Those of an earlier worker: each write of a journal is synced to the disk.
+    // Write the entries of an earlier worker directly, because a journal syncs each write to the disk.
     for (const entry of [open1, ...ended.slice(0, 5_000)])
       await writeFile(join(directory, `${entry.key}.json`), encodeEntry(entry));
     const journal = await open();

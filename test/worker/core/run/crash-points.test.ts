@@ -22,7 +22,7 @@ const ACTIONS = ["power-off", "power-cycle", "power-on"];
 const ONE = { connected: true, workflows: [["power-cycle"]] };
 const CRASHES: readonly Crash[] = ["worker", "state", "actions", "synced", "names", "torn"];
 
-/** Of an action that is not idempotent, and was lost. */
+/** In the report of an action that is not idempotent and was lost. */
 const UNKNOWN = "so it is not run again";
 
 /** `PBNJ_SCHEDULES=100000` searches for longer, a small one less; `PBNJ_TEST_SEED` elsewhere. */

@@ -33,9 +33,9 @@ interface Launched {
   state: "created" | "runs" | "ended" | "deleted";
   /** When it was started, by the clock of its host. */
   startedMs: number;
-  /** Of which run of its workflow it is. */
+  /** Number of its workflow's run. */
   run: number;
-  /** Of which state directory it is. */
+  /** Number of its state directory. */
   readonly generation: number;
   readonly ended: PromiseWithResolvers<void>;
   /** Only a later worker takes it for an orphan. */
@@ -45,10 +45,10 @@ interface Launched {
   readonly job: string | undefined;
 }
 
-/** Of an action that was never created. */
+/** In the report of an action that was never created. */
 export const NO_IMAGE = "the image is gone";
 
-/** Of an action whose container or Job was deleted while it ran. */
+/** In the report of an action whose container or Job was deleted while it ran. */
 export const DELETED = "it was deleted by another client";
 
 /** What the action itself says. */
@@ -92,7 +92,7 @@ export class Launches {
     return this.#world.api;
   }
 
-  /** As a replica sees it. */
+  /** The Job that a replica sees. */
   jobOf({ job }: Launched): Job | undefined {
     const { uid = "", labels = {} } = (job && this.api.find(job)?.metadata) || {};
     return job === undefined ? undefined : { name: job, uid, labels };
@@ -102,7 +102,7 @@ export class Launches {
     return this.#launched.get(key);
   }
 
-  /** Of the same state directory. */
+  /** Keys that other processes with the same state directory launched. */
   keysNotBy(life: Life): readonly string[] {
     const { generation } = this.#world;
     const isOwn = ({ by, ...launched }: Launched) => by !== life && launched.generation === generation;
@@ -114,7 +114,7 @@ export class Launches {
     return this.#runs.has(runKey(action, run));
   }
 
-  /** As an operator does, or a controller. */
+  /** Deletes the newest launch, like an operator or a controller. */
   deleteNewest(): void {
     const launched = [...this.#launched.values()].at(-1);
     if (!launched) return;

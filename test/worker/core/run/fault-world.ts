@@ -47,7 +47,7 @@ export interface FaultOptions extends WorldOptions {
 
 export interface ReplicaOptions extends WorldOptions {
   readonly seed: number;
-  /** Of each replica the faults of its first process, of its second one, and so on. */
+  /** The faults of each replica: of its first process, of its second one, and so on. */
   readonly replicas: readonly (readonly Faults[])[];
 }
 
@@ -60,7 +60,7 @@ export interface FaultEnd {
   readonly broken: readonly string[];
   /** IDs of workflows that were submitted again. */
   readonly recreated: ReadonlySet<string>;
-  /** As the workers sent them. */
+  /** The reports in the order of sending. */
   readonly reports: readonly ActionStatus[];
   /** What is left that should be gone. */
   readonly left: readonly string[];
@@ -72,7 +72,7 @@ export interface FaultEnd {
   readonly tookMs: number;
 }
 
-/** Of virtual time, for one worker, and for replicas, which keep the processor busy all that time. */
+/** Limits of virtual time, for one worker, and for replicas, which keep the processor busy all the time. */
 const LONGEST_MS = 100 * 24 * 60 * 60_000;
 const LIFE_MS = { alone: 4 * 60 * 60_000, replicas: 60 * 60_000 } as const;
 /** A replica's next process starts so long after its death: after `down`, the Jobs of its actions are gone. */
@@ -133,7 +133,7 @@ export async function runReplicas(options: ReplicaOptions): Promise<FaultEnd> {
   // Requests of those that died may still arrive.
   const lastMs = time.nowMs + LATE_MS;
   await world.until(() => time.nowMs > lastMs && isDone());
-  // As a rolling update does: each one leads in its turn, and finds what is left in its journal.
+  // Stop the replicas one by one, like a rolling update: each leads in its turn and continues from its journal.
   while (left.size > 0) {
     const leader = () => [...left].find(({ life }) => life().election?.isLeading);
     await world.until(() => isDone() && leader()?.life().isIdle === true);
@@ -169,7 +169,7 @@ export class World {
   readonly #begun = new Map<string, number>();
   /** Runs whose end the server took. */
   readonly #told = new Set<string>();
-  /** Of the state directory: another one after each loss. */
+  /** Number of the state directory, which changes with each loss. */
   generation = 0;
 
   constructor(options: WorldOptions, seed = 0) {

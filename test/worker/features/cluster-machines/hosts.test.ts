@@ -19,7 +19,7 @@ async function labOf(before: InventoryLabOptions["before"], options: InventoryLa
   return lab;
 }
 
-/** As an action with this image. */
+/** Reads the connection for an action with this image. */
 function connectAs(lab: InventoryLab, name: string, image: string, namespace = NAMESPACE) {
   const machine = lab.inventory.find(name, namespace);
   if (!machine) throw new Error(`there is no machine ${name}`);

@@ -80,12 +80,12 @@ export class InventoryLab {
     return this.inventory.machines().map(({ name }) => name);
   }
 
-  /** Of the only source. */
+  /** The watches of the only source. */
   watches() {
     return this.inventory.state().sources.flatMap(({ watches }) => watches);
   }
 
-  /** As for an action of a workflow in the namespace. */
+  /** Reads the connection for an action of a workflow in the namespace. */
   async connect(name: string, namespace: string | undefined = NAMESPACE): Promise<Connection> {
     const machine = this.inventory.find(name, namespace);
     if (!machine) throw new Error(`there is no machine ${name}`);
@@ -141,7 +141,7 @@ export function machine(
   };
 }
 
-/** Hardware as v1alpha1 has it. */
+/** A Hardware object of v1alpha1. */
 export function hardware(name: string, bmcRef: unknown, namespace = NAMESPACE) {
   return { metadata: { name, namespace }, spec: { ...(bmcRef === undefined ? {} : { bmcRef }) } };
 }
@@ -150,7 +150,7 @@ export function machineRef(name: string) {
   return { apiGroup: "bmc.tinkerbell.org", kind: "Machine", name };
 }
 
-/** Hardware as v1alpha2 has it. */
+/** A Hardware object of v1alpha2. */
 export function newHardware(
   name: string,
   connection: Readonly<Record<string, unknown>> = {},

@@ -89,7 +89,7 @@ function lab({
   const see = (event: ActionEvent) => watch.observer.action?.(event);
   const { queue } = enforcer;
 
-  /** As executor and launcher treat an action. */
+  /** Executes an action, with the events that executor and launcher emit. */
   async function execute(action: Action): Promise<void> {
     const machine = action.environment["MACHINE"] ?? "";
     const seen = seenAction(action);

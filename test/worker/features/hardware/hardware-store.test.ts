@@ -59,7 +59,7 @@ function lab(answer: (count: number, signal: AbortSignal) => Promise<void> | voi
     stop.abort();
     await running;
   });
-  /** As a lane that polls every minute. */
+  /** Asks every minute, like a lane that polls. */
   const poll = async (until: () => boolean, limitMs: number) => {
     const endMs = clock.monotonicMs() + limitMs;
     while (!until()) {

@@ -35,7 +35,7 @@ class HostLab {
     return new HostLab(lab);
   }
 
-  /** As after a restart with the same state directory. */
+  /** The runtime after a restart with the same state directory. */
   newRuntime(state = "state-1"): HostRuntime {
     const options = { actions: quickLibrary, log: silentLogger, stopGraceMs: 3_000 };
     const base = new InProcessRuntime({ ...options, refuse: async () => undefined });

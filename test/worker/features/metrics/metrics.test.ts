@@ -412,7 +412,7 @@ describe("the format", () => {
     ["application/openmetrics-text;q=0", "text/plain; version=0.0.4; charset=utf-8"],
     ["text/plain;q=0.9,application/openmetrics-text;q=0.2", "text/plain; version=0.0.4; charset=utf-8"],
     ["application/openmetrics-text", "application/openmetrics-text; version=1.0.0; charset=utf-8"],
-    // As Prometheus 2 asks.
+    // The header of Prometheus 2.
     [
       "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
       "application/openmetrics-text; version=1.0.0; charset=utf-8",

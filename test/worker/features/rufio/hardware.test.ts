@@ -148,7 +148,7 @@ describe("the status of Hardware", () => {
   });
 
   test("keeps what Rufio has found and was not read, although it is the same field manager's", async () => {
-    // As IPMI reports a machine: its names only.
+    // IPMI reports only a machine's names.
     const { system, bmc } = known;
     const none = { processors: [], memory: [], disks: [], nics: [], firmware: [] };
     await using lab = await hardwareLab({ known: reading({ system, ...defined({ bmc }), ...none }) });
@@ -184,7 +184,7 @@ describe("the status of Hardware", () => {
     lab.reads(reading({ ...known, ...before }));
     await eventually(() => expect(lab.written("hw-1")?.["gpuDevices"]).toBeDefined());
 
-    // Of the power supplies, not all was read.
+    // Not all power supplies were read.
     lab.reads(reading(known, "2026-03-02T08:00:00Z"));
     await eventually(() => expect(lab.written("hw-1")).not.toHaveProperty("gpuDevices"));
 

@@ -46,7 +46,7 @@ export interface Logged extends Readonly<Record<string, unknown>> {
   readonly msg: string;
 }
 
-/** As much of a worker as does Rufio's work, put together as the worker itself is. */
+/** The part of a worker that takes over Rufio's tasks, built like the worker itself. */
 export async function startReplica(options: ReplicaOptions, onLog: (line: Logged) => void) {
   const { clock = systemClock, owns = () => true, stateDirectory } = options;
   const keep = (level: string) => (fields: LogFields, msg: string) => onLog({ ...fields, level, msg });

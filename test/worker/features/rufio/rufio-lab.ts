@@ -61,7 +61,7 @@ export async function rufioLab({ machines = { "node-01": {} }, cluster: given }:
         stringData: { username: "admin", password },
       }),
 
-    /** As Tinkerbell's controller makes it, whose labels and owner do not matter here. */
+    /** Creates a Job like Tinkerbell's controller; its labels and owner do not matter here. */
     addJob(name: string, tasks: readonly object[], machine = "node-01", more: object = {}): KubeObject {
       return cluster.create(BMC_API, "Job", {
         metadata: { name, namespace: "default", ...more },
@@ -127,7 +127,7 @@ export async function rufioLab({ machines = { "node-01": {} }, cluster: given }:
       return replica;
     },
 
-    /** Of one that keeps its state apart from the others. */
+    /** The options of a replica with a state directory of its own. */
     async replicaOptions(token?: string) {
       const home = rack.own(await openFolder());
       const text = cluster.kubeconfig({ namespace: "tink-system", ...(token && { token }) });

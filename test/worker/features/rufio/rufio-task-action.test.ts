@@ -91,6 +91,8 @@ describe("a Task", () => {
       "names powerAction and bootDevice: a Task does one thing",
     ],
     [{ nmi: true }, "nmi is not known to this worker"],
+    [{ secureBoot: { enable: true } }, "secureBoot is not known to this worker"],
+    [{ bootDevice: { device: "pxe", nic: 2 } }, "bootDevice.nic is not known to this worker"],
     [{ bootDevice: {} }, "bootDevice.device is missing: must be one of none, pxe"],
     [{ bootDevice: { device: "PXE" } }, "bootDevice.device is PXE: must be one of none, pxe"],
     [

@@ -4,7 +4,7 @@ import { MESSAGE_LIMIT } from "../../../../shared/contract/result.ts";
 import { getPower, statusClock, statusLab } from "./status-lab.ts";
 
 const failed = { ok: false, class: "unreachable" as const, message: "connect ECONNREFUSED", exitCode: 11 };
-/** What stands between the tags, with one space for each gap. */
+/** The text between the tags, with one space for each gap. */
 const shown = (page: string) =>
   page
     .replace(/^.*<main/s, "<main")

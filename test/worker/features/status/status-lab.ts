@@ -151,7 +151,7 @@ export async function statusLab(
     board,
     listener,
     url: listener.url,
-    /** Those of the server, in the order in which they began. */
+    /** The server's responses, in the order in which they began. */
     responses,
     tell: new Storyteller(board.observer, clock),
     setMachines(names: readonly string[]) {

@@ -40,12 +40,12 @@ class Lab {
     const worker = {
       ...{ name, host, connection, election },
       restarts: true,
-      /** As SIGKILL does. */
+      /** Kills the worker, like SIGKILL. */
       kill: () => {
         host.die();
         this.alive.delete(worker);
       },
-      /** As SIGTERM does. */
+      /** Stops the worker, like SIGTERM. */
       stop: () =>
         host.run(async () => {
           this.alive.delete(worker);

@@ -60,7 +60,7 @@ async function serving(files: HttpFiles, limits: Partial<HttpLimits> = {}) {
   return {
     url: listener.url,
     port: listener.address.port,
-    /** As the worker does it once a file has changed. */
+    /** Changes a file and reloads it, like the worker. */
     change(name: WatchedFileName, text: string) {
       const file = access.watchedFiles().find((watched) => watched.name === name);
       if (!file) throw new Error(`${name} is not watched`);

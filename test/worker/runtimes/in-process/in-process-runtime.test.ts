@@ -305,6 +305,7 @@ describe("an action that does not behave", () => {
       idempotentNames: () => [],
       find: async () => ({
         idempotent: true,
+        problems: async () => [],
         run: async (request) => run(request).then(() => ({ exitCode: 0, result })),
       }),
     };

@@ -11,7 +11,7 @@ import { LeaderLocks } from "../../../../worker/kubernetes/leader/leader-locks.t
 import { canary, resultStep, scriptedRequest, testConnection } from "../launch-request.ts";
 import { begin, never, type RuntimeLab } from "./runtime-lab.ts";
 
-/** An action's result, as it stands in the log and in the termination message. */
+/** An action's result, in the form of the log and the termination message. */
 export function resultLine(result: Readonly<Record<string, unknown>> = {}): string {
   return resultStep(result).slice("result:".length);
 }

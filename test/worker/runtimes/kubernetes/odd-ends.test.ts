@@ -136,7 +136,7 @@ describe("the end of an action in a pod", () => {
 });
 
 describe("an action beside a sidecar", () => {
-  /** As the Job's controller makes it, and an admission changes it. */
+  /** Creates the pod of a Job, with a container that an admission webhook adds. */
   async function podWithSidecar(request: LaunchRequest) {
     const job = await aloneLab.job(request, ({ spec }) => spec?.["suspend"] === false);
     const { template } = job.spec as unknown as {

@@ -5,7 +5,7 @@ import type { LogLine } from "../../../../worker/core/action/action.ts";
 import { PodOutput } from "../../../../worker/runtimes/kubernetes/pod-output.ts";
 import { resultLine } from "./kubernetes-cases.ts";
 
-/** As a kubelet gives them: `[time, line]`, from a second on. */
+/** A line of a container's log and its time. */
 type Entry = readonly [timeMs: number, line: string];
 
 function served(entries: readonly Entry[], since: string | undefined): string {

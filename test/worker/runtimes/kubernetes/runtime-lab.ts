@@ -74,7 +74,7 @@ export class RuntimeLab {
     return new RuntimeLab(options, await Kubelet.start(options.control, { node }), await openFolder());
   }
 
-  /** As a worker that starts makes it. */
+  /** The runtime of a worker that starts. */
   async runtime(options: RuntimeOptions = {}): Promise<KubernetesRuntime> {
     return (await this.worker(options)).runtime;
   }
@@ -180,7 +180,7 @@ export class RuntimeLab {
   }
 }
 
-/** One in the namespace `actions` of a simulated cluster of its own. */
+/** A lab in the namespace `actions` of a new simulated cluster. */
 export async function runtimeLab(options: FakeClusterOptions = {}) {
   const namespace = "actions";
   const cluster = await FakeCluster.start({ namespaces: ["default", namespace], ...options });
@@ -194,7 +194,7 @@ export async function runtimeLab(options: FakeClusterOptions = {}) {
   };
 }
 
-/** The same for the tests of a file. */
+/** A lab for all tests of a file, closed after the last one. */
 export async function fileRuntimeLab(options: FakeClusterOptions = {}) {
   const there = await runtimeLab(options);
   afterAll(() => there[Symbol.asyncDispose]());

@@ -6,7 +6,7 @@ import { resultLine } from "./kubernetes-cases.ts";
 import { begin, fileRuntimeLab, never } from "./runtime-lab.ts";
 
 const namespace = "actions";
-/** As the chart grants them, but for those that `without` picks. */
+/** The rights that the chart grants, except those that `without` selects. */
 function rules(without: (right: { resource: string; verb: string }) => boolean = () => false): RbacRule[] {
   return RIGHTS.map(({ group, resource, verbs }) => ({
     apiGroups: [group],

@@ -15,7 +15,7 @@ async function launched(pods: Partial<PodConfig> = {}, options: RuntimeOptions =
   return { ...begin(runtime, request), runtime, shown };
 }
 
-/** As a kubelet releases a pod that never ran. */
+/** Removes a pod that never ran, like a kubelet. */
 async function releasePod(pod: KubeObject, request: Parameters<RuntimeLab["pod"]>[0]): Promise<void> {
   await lab.pod(request, ({ metadata }) => metadata.deletionTimestamp !== undefined);
   await lab.kubelet.vanish(pod);

@@ -34,7 +34,7 @@ describe("failedPollOfError", () => {
   });
 });
 
-/** As a gRPC server sends it, and no proxy with a bare HTTP status. */
+/** An error that a gRPC server sent, not a proxy with a bare HTTP status. */
 const onWire = (message: string, code: Code) =>
   Object.assign(new ConnectError(message, code), { isWireError: true });
 

@@ -16,7 +16,7 @@ export class Connection {
   #deadline: NodeJS.Timeout | undefined;
   #calls = 0;
   #streamingCalls = 0;
-  /** Made an accepted call. */
+  /** Whether the client has made an accepted call. */
   isTrusted = false;
   certificate: AcceptedCertificate | undefined;
   /** The client's address. */
@@ -34,7 +34,7 @@ export class Connection {
     return this.#calls;
   }
 
-  /** From now on it is HTTP/2. */
+  /** Notes that the connection has become HTTP/2. */
   useSession(session: ServerHttp2Session): void {
     this.#session = session;
     this.#closeIn(this.#timeouts.idleMs);
@@ -86,8 +86,8 @@ export class Connection {
 }
 
 /**
- * Who calls is decided by this property alone, because addresses and ports are used again. The socket of HTTP/1.1 has it, with
- * TLS that of TLS, or the session of HTTP/2.
+ * Only this property identifies the connection of a call, because addresses and ports are used again. It is on the socket of
+ * HTTP/1.1, on the TLS socket with TLS, or on the session of HTTP/2.
  */
 const CONNECTION = Symbol("connection");
 interface Carrier {
@@ -119,7 +119,7 @@ export class Connections {
     });
   }
 
-  /** TLS was established on a connection. */
+  /** Call when TLS is established on a connection. */
   secured(socket: TLSSocket & Carrier): void {
     socket.on("error", () => undefined);
     const ends = endsOf(socket);
@@ -133,7 +133,7 @@ export class Connections {
     socket[CONNECTION] = connection;
   }
 
-  /** A connection became HTTP/2. */
+  /** Call when a connection becomes HTTP/2. */
   useSession(session: ServerHttp2Session & Carrier): void {
     // Node's proxy for the socket of a session has the properties of the socket.
     const { [CONNECTION]: connection }: Socket & Carrier = session.socket;

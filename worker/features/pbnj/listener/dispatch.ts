@@ -10,7 +10,7 @@ export type ApiResponse = ServerResponse | Http2ServerResponse;
 
 export interface DispatchOptions {
   readonly services: readonly DescService[];
-  /** Of all services, as `connectNodeAdapter` makes it. */
+  /** The handler for all services, from `connectNodeAdapter`. */
   readonly adapter: (request: ApiRequest, response: ApiResponse) => void;
   readonly connections: Connections;
   readonly limits: Pick<ListenerLimits, "headerBytes" | "bodyTimeoutMs" | "callTimeoutMs">;
@@ -61,9 +61,9 @@ export function createDispatch({ services, adapter, connections, limits, isLoopb
 type Kind = DescMethod["methodKind"];
 
 interface Refusal {
-  /** Of HTTP, which gRPC clients use. */
+  /** HTTP status, which gRPC clients use. */
   readonly status: number;
-  /** Of the Connect protocol. */
+  /** Error code of the Connect protocol. */
   readonly code: string;
   readonly message: string;
 }
@@ -126,7 +126,7 @@ function abort(request: ApiRequest, code = constants.NGHTTP2_CANCEL): void {
   else request.socket.destroy();
 }
 
-/** As the Connect protocol answers. */
+/** Answers with an error of the Connect protocol. */
 function refuse(response: ApiResponse, { status, code, message }: Refusal): void {
   response.statusCode = status;
   response.setHeader("content-type", JSON_TYPE);

@@ -7,7 +7,7 @@ import { FileProblem } from "../../../../shared/read-text-file.ts";
 export interface JwtKey {
   readonly key: KeyObject;
   readonly algorithms: readonly string[];
-  /** As the key set names it. */
+  /** The key's ID in the key set. */
   readonly id?: string;
 }
 
@@ -41,7 +41,7 @@ export function parseJwtPublicKeys(text: string): readonly JwtKey[] {
   return text.trimStart().startsWith("{") ? bounded(keysOfSet(text)) : keysOfPem(text);
 }
 
-/** What a text is that others may know; undefined for a secret. */
+/** Names the kind of a text that others may know; undefined for a secret. */
 function publicKind(text: string): string | undefined {
   const trimmed = text.trim();
   if (trimmed.includes("-----BEGIN ")) return "a PEM key or certificate";

@@ -19,7 +19,7 @@ export interface ListenerLimits {
   /** On connections without: anyone can open them, and calls of Health need no credentials. */
   readonly strangers: CallLimits;
   readonly headerBytes: number;
-  /** Of one request message, also decompressed. */
+  /** Size of one request message, also after decompression. */
   readonly messageBytes: number;
   /** For the TLS handshake and the headers of the first request together. */
   readonly headersTimeoutMs: number;

@@ -16,7 +16,7 @@ export interface ApiServerOptions {
   readonly onRequest: (request: ApiRequest, response: ApiResponse) => void;
 }
 
-/** Of a client that resets streams (CVE-2023-44487): so many at once, and then per second. */
+/** How many streams a client may reset at once, and then per second (CVE-2023-44487). */
 const RESETS = { streamResetBurst: 200, streamResetRate: 20 };
 /** TCP keep-alive asks a silent client after a minute whether it still exists. */
 const SOCKETS = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 };

@@ -3,7 +3,7 @@ import { Secret } from "../../../../shared/secret.ts";
 import type { DirectAccess } from "../../../core/action/action.ts";
 import type { Authn } from "../api/gen/common_pb.ts";
 
-/** Whom a request is about: a machine of the inventory, or a BMC whose credentials the request brings. */
+/** The target of a request: a machine of the inventory, or a BMC whose credentials are in the request. */
 export type Subject = { readonly machine: string } | { readonly bmc: DirectAccess };
 
 const LONGEST = 1_024;

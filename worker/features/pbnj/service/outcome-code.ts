@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import type { ErrorClass } from "../../../../shared/contract/error-class.ts";
 
-/** The gRPC code of a task whose action failed; UNKNOWN, as PBnJ answers most failures, where none says more. */
+/** The gRPC code of a task whose action failed. Default: UNKNOWN, which PBnJ returns for most failures. */
 export function codeOf(errorClass: ErrorClass | undefined): Code {
   switch (errorClass) {
     case "usage":
@@ -18,7 +18,7 @@ export function codeOf(errorClass: ErrorClass | undefined): Code {
       return Code.DeadlineExceeded;
     case "cancelled":
       return Code.Canceled;
-    // Not UNAVAILABLE, which clients and proxies retry: they would ask for the ended task for ever.
+    // Not UNAVAILABLE, which clients and proxies retry: they would request the ended task forever.
     case "unreachable":
     case "busy":
     case "verify":

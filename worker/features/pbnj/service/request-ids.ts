@@ -20,8 +20,8 @@ export class RequestIds {
   readonly #secrets = new Map<string, string>();
 
   /**
-   * A caller's requests about one machine; undefined without a request ID. Services pass one ID on to several calls, so that another
-   * request with the ID is a request of its own.
+   * A caller's requests about one machine; undefined without a request ID. Services pass one ID on to several calls, so a
+   * different request with the same ID is a new request.
    */
   keyOf(caller: string | undefined, requestId: string | undefined, subject: string): string | undefined {
     if (!requestId) return undefined;

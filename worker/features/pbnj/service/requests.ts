@@ -26,7 +26,7 @@ export interface RequestsOptions extends ImageTerms {
   readonly refusalOf: (action: Action) => Refusal | undefined;
   /** Why secrets of requests cannot be passed to actions; undefined if they can. */
   readonly secretsProblem: string | undefined;
-  /** The worker accepts no more tasks. */
+  /** Whether the worker has stopped accepting tasks. */
   readonly isStopping: () => boolean;
   readonly clock: Clock;
   readonly log: Logger;
@@ -123,7 +123,7 @@ export class Requests {
       throw new ConnectError(secretsProblem, Code.FailedPrecondition);
     }
     const { secrets, ...about } = asked;
-    // The ID of no task: only its form counts.
+    // An ID without a task: only its form matters.
     const task = { ...about, id: "new", hasDirectAccess: secrets?.bmc !== undefined };
     const action = { ...taskAction(task, this.#options), ...defined({ secrets }) };
     const refusal = refusalOf(action);

@@ -3,7 +3,7 @@ import { z } from "zod";
 const Instant = z.iso.datetime();
 
 /**
- * What is known of one task. It is written to disk, so it has none of the secrets of its request: neither the credentials of a
+ * The record of one task. It is written to disk, so it has none of the secrets of its request: neither the credentials of a
  * BMC nor the password of a user.
  */
 export const TaskRecord = z.strictObject({
@@ -19,9 +19,9 @@ export const TaskRecord = z.strictObject({
     timeoutMs: z.number().nonnegative(),
     result: z.string(),
   }),
-  /** The request brought secrets: without them, which are only in memory, the task cannot be run. */
+  /** Whether the request contained secrets. These are only in memory, and the task cannot run without them. */
   hasSecrets: z.boolean(),
-  /** The request brought the BMC's credentials. */
+  /** Whether the request contained the BMC's credentials. */
   hasDirectAccess: z.boolean(),
   /** Digest of caller and request ID. */
   requestKey: z.string().optional(),

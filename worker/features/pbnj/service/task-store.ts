@@ -15,7 +15,7 @@ export interface TaskStoreOptions {
 }
 
 const ENDING = ".json";
-/** Of tasks that have ended. */
+/** The most ended tasks to keep. */
 const MOST_ENDED = 5_000;
 const KEEP_MS = 24 * 60 * 60_000;
 const LARGEST_BYTES = 128 * 1024;

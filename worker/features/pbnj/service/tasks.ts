@@ -20,7 +20,7 @@ export interface TasksOptions extends ImageTerms {
   readonly store: TaskStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Of tasks that have not ended. */
+  /** The most tasks that have not ended. */
   readonly mostPending?: number;
 }
 
@@ -167,7 +167,7 @@ export class Tasks implements StatusSink {
   #expire(record: TaskRecord): void {
     if (record.startedAt) this.#fail(record, Code.Unknown, UNKNOWN_OUTCOME);
     else {
-      // What it waits for, if that is known: a machine that is paused.
+      // Names the known cause of the wait: a machine that is paused.
       const last = record.messages.at(-1) ?? WAITING;
       this.#fail(record, Code.DeadlineExceeded, `${TOO_LATE}: ${last === WAITING ? IN_USE : last}`);
     }
@@ -236,7 +236,7 @@ export class Tasks implements StatusSink {
     const { id: task, subject } = record;
     log.warn({ task, machine: subject, reason: message }, "PBnJ task failed");
     this.#cancels.get(task)?.abort(new Error(message));
-    // In memory it has ended; the next worker comes to the same end.
+    // The task has ended in memory; the next worker will end it in the same way.
     this.#end(record, { result: FAILED, error: { code, message } }).catch((thrown: unknown) => {
       log.error({ task, error: textOf(thrown) }, "PBnJ task record not written");
     });

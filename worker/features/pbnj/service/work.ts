@@ -15,7 +15,7 @@ import { invalid, required } from "./authn.ts";
 
 /** What a request asks for, as an action of this project. */
 export interface Work {
-  /** As PBnJ's `Task.Status` has it. */
+  /** The `description` of PBnJ's `Task.Status`. */
   readonly description: string;
   /** The action's name. */
   readonly action: string;

@@ -25,11 +25,11 @@ export class Board {
   readonly #mostEnded: number;
   readonly #logs = new RecentLines();
   readonly #activity: Activity;
-  /** Waiting and running ones. */
+  /** Actions that wait or run. */
   readonly #active = new Map<string, ActionRecord>();
   /** Oldest first. */
   readonly #ended = new Map<string, ActionRecord>();
-  /** Keys of those that are kept because they are recent, oldest first. */
+  /** Keys of actions that are kept because they are recent, oldest first. */
   readonly #recent = new Set<string>();
   readonly #machines = new Map<string, MachineRecord>();
   readonly #agents = new Map<string, AgentRecord>();
@@ -68,7 +68,7 @@ export class Board {
     file: ({ name, taken }) => {
       if (name === "inventory" && taken) this.#forgetMachines();
     },
-    // Pages ask the worker's facts themselves.
+    // Pages read the worker's facts themselves.
     compared: () => this.#changed(),
   };
 
@@ -167,8 +167,16 @@ export class Board {
         const ranMs = adopted ? Math.max(0, this.#clock.now() - startedAt.getTime()) : 0;
         const waitedMs = !adopted && before?.phase === "waiting" ? nowMs - before.sinceMs : undefined;
         this.#begin({
-          ...{ action: shortNames(action), machine, phase: "running", sinceMs: nowMs - ranMs },
-          ...{ takenAt: before?.takenAt, startedAt, runtime, timeoutMs, adopted, waitedMs },
+          action: shortNames(action),
+          machine,
+          phase: "running",
+          sinceMs: nowMs - ranMs,
+          takenAt: before?.takenAt,
+          startedAt,
+          runtime,
+          timeoutMs,
+          adopted,
+          waitedMs,
         });
         return;
       }
@@ -238,8 +246,14 @@ export class Board {
     const durationMs = before.adopted ? toldMs : waitedMs;
     const record: ActionRecord = {
       ...before,
-      ...{ machine: event.machine ?? before.machine, phase: ok ? "succeeded" : "failed", sinceMs: nowMs },
-      ...{ stoppedAt, progress: undefined, class: errorClass, reason: message, exitCode },
+      machine: event.machine ?? before.machine,
+      phase: ok ? "succeeded" : "failed",
+      sinceMs: nowMs,
+      stoppedAt,
+      progress: undefined,
+      class: errorClass,
+      reason: message,
+      exitCode,
       provider: result?.provider,
       ...(before.phase === "running" ? { runtime: event.runtime, startedAt, durationMs } : { waitedMs }),
     };
@@ -253,7 +267,7 @@ export class Board {
     this.#changed();
   }
 
-  /** Returns the key of the machine's last action before. */
+  /** Returns the key of the machine's previous action. */
   #endAtMachine(record: ActionRecord, { outcome }: ActionEvent & { kind: "ended" }): string | undefined {
     const { machine: name, action, sinceMs, class: errorClass, reason, provider } = record;
     if (name === undefined) return undefined;
@@ -265,7 +279,10 @@ export class Board {
     const failure = { key: action.key, name: action.name, at, sinceMs, class: errorClass, reason };
     const others = before.failures.filter(({ key }) => key !== action.key);
     this.#machines.set(name, {
-      ...{ name, power, provider: provider ?? before.provider, last: action.key },
+      name,
+      power,
+      provider: provider ?? before.provider,
+      last: action.key,
       powerChanges: newest(isChange ? power : undefined, before.powerChanges, MAX_POWER_CHANGES),
       failures: newest(record.phase === "failed" ? failure : undefined, others, MAX_FAILURES),
       known: machineFacts
@@ -285,9 +302,13 @@ export class Board {
     } else if (status && !this.#active.has(action.key)) {
       // Ended under an earlier worker, which did not deliver the report.
       this.#addEnded({
-        ...{ action: shortNames(action), adopted: true, delivery, sinceMs: nowMs },
+        action: shortNames(action),
+        adopted: true,
+        delivery,
+        sinceMs: nowMs,
         phase: status.state === "success" ? "succeeded" : "failed",
-        ...{ startedAt: status.startedAt, reason: status.message },
+        startedAt: status.startedAt,
+        reason: status.message,
       });
     }
     this.#changed();
@@ -340,8 +361,13 @@ export class Board {
 function shortNames({ key, workflowId, taskId, agentId, actionId, name, image }: SeenAction): SeenAction {
   const short = (text: string) => shortened(text, LONGEST_NAME);
   return {
-    ...{ key, workflowId: short(workflowId), taskId: short(taskId), agentId: short(agentId) },
-    ...{ actionId: short(actionId), name: short(name), image: short(image) },
+    key,
+    workflowId: short(workflowId),
+    taskId: short(taskId),
+    agentId: short(agentId),
+    actionId: short(actionId),
+    name: short(name),
+    image: short(image),
   };
 }
 

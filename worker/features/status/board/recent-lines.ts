@@ -7,7 +7,7 @@ interface LogBounds {
   readonly lines: number;
   /** Per line. */
   readonly lineCharacters: number;
-  /** Of all actions together. */
+  /** Limit for the characters of all actions together. */
   readonly characters: number;
 }
 

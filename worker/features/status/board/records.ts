@@ -4,8 +4,8 @@ import { PowerState } from "../../../../shared/contract/vocabulary.ts";
 import { MachineFacts } from "../../../core/action/machine-facts.ts";
 import type { LaneState } from "../../../core/action/observer.ts";
 
-// What the board knows, and keeps in a file. Records are immutable: every event creates new ones. `...Ms` are moments on the
-// monotonic clock, or durations; the wall clock's times are only shown, because that clock can jump.
+// The records of the board, which are saved to a file. They are immutable: every event creates new ones. `...Ms` are moments on
+// the monotonic clock, or durations; the wall clock's times are only displayed, because that clock can jump.
 
 const Text = z.string().max(4_000);
 const Count = z.number().finite();
@@ -14,7 +14,12 @@ const When = z.coerce.date();
 export type ActionRecord = Readonly<z.infer<typeof ActionRecord>>;
 export const ActionRecord = z.object({
   action: z.object({
-    ...{ key: Text, workflowId: Text, taskId: Text, agentId: Text, actionId: Text, name: Text },
+    key: Text,
+    workflowId: Text,
+    taskId: Text,
+    agentId: Text,
+    actionId: Text,
+    name: Text,
     image: Text,
   }),
   machine: Text.optional(),
@@ -54,20 +59,24 @@ export type PowerReading = Readonly<z.infer<typeof PowerReading>>;
 
 /** A failed action, which may no longer be kept. */
 const Failure = z.object({
-  ...{ key: Text, name: Text, at: When, sinceMs: Count },
-  ...{ class: z.optional(ErrorClass), reason: Text.optional() },
+  key: Text,
+  name: Text,
+  at: When,
+  sinceMs: Count,
+  class: z.optional(ErrorClass),
+  reason: Text.optional(),
 });
 export type Failure = Readonly<z.infer<typeof Failure>>;
 
-/** What ended actions say of a machine. */
+/** Facts about a machine from ended actions. */
 export type MachineRecord = Readonly<z.infer<typeof MachineRecord>>;
 export const MachineRecord = z.object({
   name: Text,
-  /** As read last. */
+  /** The power state that was read last. */
   power: PowerReading.optional(),
   /** The first readings of each state, newest first. */
   powerChanges: z.array(PowerReading).max(100).default([]),
-  /** What actions have read; the last one that read any of it, and when. */
+  /** The facts that actions have read, with the last of these actions and its time. */
   known: z.object({ facts: MachineFacts, by: Text, at: When }).optional(),
   /** The provider that served last. */
   provider: Text.optional(),
@@ -94,7 +103,6 @@ export const History = z.object({
   /** Ended ones, oldest first. */
   actions: z.array(ActionRecord),
   machines: z.array(MachineRecord),
-  /** Absent in files of version 0.1.0 and earlier. */
   activity: z.array(Minute).max(100).default([]),
 });
 

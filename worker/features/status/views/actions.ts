@@ -18,7 +18,8 @@ export const actionKind: Kind<ActionRecord> = {
     // By the begin of the state, the latest first.
     { head: "Time", class: "time", sort: ["time", ({ sinceMs }) => -sinceMs], show: timeText },
     {
-      ...{ head: "Workflow", class: "name" },
+      head: "Workflow",
+      class: "name",
       sort: ["workflow", ({ action }) => action.workflowId],
       // Without a machine the agent ID identifies the target.
       show: ({ action, machine }) =>
@@ -37,7 +38,9 @@ export function actionList(query: Query, { board, clock }: Sources): View {
       (state === "" || record.phase === state || (state === "ended" && isEnded(record))),
   );
   const about = {
-    ...{ path: "/actions", heading: "Actions", search: "Machine, action, workflow or agent ID" },
+    path: "/actions",
+    heading: "Actions",
+    search: "Machine, action, workflow or agent ID",
     states: ["waiting", "running", "ended", "succeeded", "failed"],
   };
   return listPage(about, actionKind, records, query, clock.monotonicMs());

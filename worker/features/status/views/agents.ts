@@ -15,7 +15,8 @@ export const agentKind: Kind<AgentRecord> = {
       show: ({ state }) => badge(state),
     },
     {
-      ...{ head: "Since", class: "time" },
+      head: "Since",
+      class: "time",
       sort: ["since", ({ sinceMs }) => -sinceMs],
       show: ({ sinceMs }, nowMs) => tickingTime(sinceMs, nowMs, undefined),
     },
@@ -26,7 +27,7 @@ export const agentKind: Kind<AgentRecord> = {
   ],
 };
 
-/** All agent IDs, those without an answer first. */
+/** All agent IDs, beginning with those without an answer. */
 export function agentList(query: Query, { board, clock }: Sources): View {
   const agents = board
     .agents()

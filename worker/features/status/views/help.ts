@@ -4,8 +4,8 @@ import { type Html, html, preformatted } from "./html.ts";
 import type { View } from "./view.ts";
 
 /**
- * What the manual says of an error class: its paragraph in `error-classes.md`, then the sections of `troubleshooting.md` that
- * it links to. Undefined for another name.
+ * The manual's text about an error class: its paragraph in `error-classes.md`, then the sections of `troubleshooting.md` that
+ * it links to. Undefined for other names.
  */
 export function helpView(name: string): View | undefined {
   if (!ErrorClass.safeParse(name).success) return undefined;
@@ -36,7 +36,7 @@ function sectionOf(manual: string, slug: string): readonly string[] {
 function headingOf(line: string) {
   const [, marks = "", text = ""] = /^(#{2,3}) (.+)$/.exec(line) ?? [];
   if (text === "") return undefined;
-  // As GitHub makes them.
+  // GitHub makes anchors in this way.
   const slug = text
     .toLowerCase()
     .replace(/[^\w\- ]/g, "")

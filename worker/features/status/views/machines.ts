@@ -34,7 +34,7 @@ export const MACHINE_STATES = {
 export type MachineState = keyof typeof MACHINE_STATES;
 export const machineStates = Object.keys(MACHINE_STATES) as readonly MachineState[];
 
-/** A machine of the inventory with what the board knows of it. */
+/** A machine of the inventory with the board's facts about it. */
 export interface ShownMachine {
   readonly name: string;
   readonly record: MachineRecord | undefined;
@@ -89,7 +89,8 @@ const machineKind: Kind<ShownMachine> = {
         last ? html`${actionLink(last)} ${agoText(last.sinceMs, nowMs, last.stoppedAt)}` : NOTHING,
     },
     {
-      ...{ head: "Result", class: "reason" },
+      head: "Result",
+      class: "reason",
       sort: ["result", ({ last }) => `${last?.phase ?? "~"} ${last?.class ?? ""}`],
       show: ({ last }, nowMs) => (last ? html`${stateText(last)} ${resultText(last, nowMs)}` : NOTHING),
     },
@@ -113,7 +114,7 @@ export function machineList(query: Query, sources: Sources): View {
   return listPage(about, machineKind, machines, query, clock.monotonicMs());
 }
 
-/** From so many on, cells have only the letter. */
+/** With this many machines or more, cells have only the letter. */
 const DENSE_FROM = 200;
 
 /** One cell per machine: a letter and a colour for its most urgent state. */
@@ -200,8 +201,16 @@ function oldRecord(failure: Failure, machine: string): ActionRecord {
   const { key, name, at, sinceMs, class: errorClass, reason } = failure;
   const ids = { workflowId: "", taskId: "", agentId: "", actionId: "", image: "" };
   return {
-    ...{ action: { key, name, ...ids }, machine, phase: "failed", sinceMs, startedAt: at, stoppedAt: at },
-    ...{ adopted: false, class: errorClass, reason, delivery: "acknowledged" },
+    action: { key, name, ...ids },
+    machine,
+    phase: "failed",
+    sinceMs,
+    startedAt: at,
+    stoppedAt: at,
+    adopted: false,
+    class: errorClass,
+    reason,
+    delivery: "acknowledged",
   };
 }
 

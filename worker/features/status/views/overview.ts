@@ -104,7 +104,10 @@ export function overview(query: Query, sources: Sources): View {
       chartsAndSearch(board.activity(), query),
       machineGrid(
         {
-          ...{ id: "machines", heading: "Machines", count: page.all, none: "None." },
+          id: "machines",
+          heading: "Machines",
+          count: page.all,
+          none: "None.",
           more: pager("/", query, page, "#machines"),
           controls: html`${stateLinks("/", query, machineStates, stateLabel)}${sortLinks(query)}`,
         },

@@ -4,7 +4,7 @@ import type { Board } from "../board/board.ts";
 import { Html, type HtmlValue, html } from "./html.ts";
 import { addressOf, type Page, pageOf, type Query, sorted } from "./query.ts";
 
-/** What pages are made from. */
+/** The sources of pages. */
 export interface Sources {
   readonly board: Board;
   readonly facts: WorkerFacts;
@@ -45,7 +45,7 @@ export function sectionsOf({ blocks }: View): readonly Section[] {
   return blocks.flatMap((block) => (block instanceof Html ? [] : block.sections));
 }
 
-/** A row ID for a name of others. */
+/** A row ID from an untrusted name. */
 export function rowId(name: string): string {
   return encodeURIComponent(name.toWellFormed());
 }

@@ -10,11 +10,11 @@ import { moment } from "./words.ts";
 interface Timed {
   readonly record: ActionRecord;
   readonly takenMs: number;
-  /** As `takenMs` or `endMs` if it did not wait or run. */
+  /** When the action started. Equals `takenMs` if it did not wait, and `endMs` if it did not run. */
   readonly startedMs: number;
-  /** Now if it has not ended. */
+  /** When the action ended; now if it has not ended. */
   readonly endMs: number;
-  /** Of the whole workflow. */
+  /** When the workflow's first action was taken. */
   readonly fromMs: number;
   readonly toMs: number;
 }

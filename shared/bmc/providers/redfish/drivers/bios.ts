@@ -45,7 +45,7 @@ const Bios = z.object({
   Actions: lenient(z.object({ "#Bios.ResetBios": lenient(ListedAction) })),
 });
 
-/** Of MegaRAC, and of Cray. */
+/** Parameters that MegaRAC and Cray need. */
 const RESETTING = { ResetType: "Reset", ResetBiosType: "Reset" };
 
 /** The resource that `@Redfish.Settings` of Bios refers to (DSP0266 section 9.10). */

@@ -8,7 +8,7 @@ import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { lenient } from "../service/schema.ts";
 import { bootPlace, writeBootField } from "./boot-place.ts";
 
-/** As many options are read; machines with many network ports have dozens. */
+/** The most options to read; machines with many network ports have dozens. */
 const MOST_OPTIONS = 256;
 
 /** BootOption (DSP0268). */

@@ -8,6 +8,7 @@ import {
   type FirmwareSend,
   unreadFirmware,
 } from "../../../operations/firmware-driver.ts";
+import { differenceOf, sendToTarget, TargetMoved } from "../../../operations/identity.ts";
 import type { Unread } from "../../../operations/unread.ts";
 import type { Resources } from "../resources/resources.ts";
 import { asideOf } from "../resources/task.ts";
@@ -94,6 +95,37 @@ interface Start {
   readonly aside: ReturnType<typeof asideOf>;
   /** What a push of a file alone is preceded by, and followed by, where it has targets. */
   readonly reservation?: Reservation | undefined;
+  /** The targets where they are now. */
+  readonly chosen: readonly InventoryEntry[];
+}
+
+/** An entry of the firmware inventory. */
+interface InventoryEntry {
+  readonly path: string;
+  readonly id: string;
+  readonly name: string;
+  readonly value: z.infer<typeof FirmwareResource>;
+}
+
+function entryOf(path: string, value: InventoryEntry["value"]): InventoryEntry {
+  return { path, id: text(value.Id) ?? nameOf(path, {}), name: nameOf(path, value), value };
+}
+
+/** Nothing tells which program it is. */
+function isBlank({ Name, Version }: InventoryEntry["value"]): boolean {
+  return text(Name) === undefined && text(Version) === undefined;
+}
+
+/** The target where it is now: where another program has its ID, the only one with its name. */
+function entryFor(
+  { id, name }: FirmwareSend["targets"][number],
+  entries: readonly InventoryEntry[],
+): InventoryEntry {
+  const there = entries.find((entry) => entry.id === id);
+  if (!there) throw new BmcError("state", `firmware ${id} cannot be read any more`);
+  const [found, ...others] = there.name === name ? [there] : entries.filter((entry) => entry.name === name);
+  if (found && others.length === 0) return found;
+  throw new TargetMoved(`firmware ${id} (${name})`, there.path, `Name ${there.name}`);
 }
 
 /** Changes of the UpdateService (DSP0268, `HttpPushUriTargets`): the next client's push must not go to our targets. */
@@ -137,20 +169,26 @@ export function redfishFirmware({ system, members, tasks, writer, log }: Resourc
     const limits = { members: MOST_ITEMS, requests: { left: MOST_ITEMS + 16 }, unread: tell };
     const found = path === undefined ? undefined : await members.read(path, FirmwareResource, signal, limits);
     if (!found) throw new BmcError("unsupported", "the BMC has no firmware inventory");
-    const items = found
-      .filter(({ value }) => isInstalled(value))
-      .map(({ path, value }) => ({ path, id: text(value.Id) ?? nameOf(path, {}), value }));
+    const items: InventoryEntry[] = [];
+    for (const { path, value } of found) {
+      if (isBlank(value)) unread.push({ name: path, reason: "it has neither Name nor Version" });
+      else if (isInstalled(value)) items.push(entryOf(path, value));
+    }
     return { items, unread };
+  };
+  /** Throws `TargetMoved` for a target that has another name now. */
+  const confirm = async (entries: readonly InventoryEntry[], signal: AbortSignal) => {
+    for (const { path, id, name } of entries) {
+      const now = await service.find(path, FirmwareResource, signal);
+      const difference = !now ? "nothing" : differenceOf({ Name: name }, { Name: nameOf(path, now.value) });
+      if (difference !== undefined) throw new TargetMoved(`firmware ${id}`, path, difference);
+    }
   };
   const start = async (send: FirmwareSend, signal: AbortSignal): Promise<Start> => {
     const update = await find(signal);
     if (update.ServiceEnabled === false) throw new BmcError("state", "the BMC's UpdateService is disabled");
     const { items } = send.targets.length === 0 ? { items: [] } : await inventory(update, signal);
-    const chosen = send.targets.map((target) => {
-      const found = items.find(({ id }) => id === target);
-      if (!found) throw new BmcError("state", `firmware ${target} cannot be read any more`);
-      return found;
-    });
+    const chosen = send.targets.map((target) => entryFor(target, items));
     const way = "uri" in send.image ? simple(update, send.image.uri) : push(update, send);
     const path = service.localPath(way.uri);
     if (path === undefined) throw new BmcError("unsupported", `the BMC offers no ${way.what}`);
@@ -161,12 +199,11 @@ export function redfishFirmware({ system, members, tasks, writer, log }: Resourc
     }
     const targets = chosen.length === 0 ? undefined : chosen.map((item) => item.path);
     const given = defined({ Targets: targets, "@Redfish.OperationApplyTime": asked });
-    const oemParameters = oemParametersFor(
-      chosen.map(({ id, path, value }) => ({ id, name: nameOf(path, value) })),
-    );
+    const oemParameters = oemParametersFor(chosen);
     const reservation = way.kind === "raw" && targets ? reservationOf(update, targets) : undefined;
     const aside = asideOf(UPDATE_SERVICE, { Oem: update.Oem });
-    return { ...way, path, parameters: { ...way.parameters, ...given }, oemParameters, reservation, aside };
+    const parameters = { ...way.parameters, ...given };
+    return { ...way, path, parameters, oemParameters, reservation, aside, chosen };
   };
   const upload = async (
     { kind, path, ...parts }: Start,
@@ -236,9 +273,9 @@ export function redfishFirmware({ system, members, tasks, writer, log }: Resourc
     async list(signal) {
       const { items, unread } = await inventory(await find(signal), signal);
       const read = items.map(
-        ({ path, id, value }): FirmwareItem => ({
+        ({ id, name, value }): FirmwareItem => ({
           id,
-          name: nameOf(path, value),
+          name,
           ...defined({
             version: text(value.Version),
             state: stateOf(value.Status?.State),
@@ -258,7 +295,11 @@ export function redfishFirmware({ system, members, tasks, writer, log }: Resourc
       return `${before}POST ${path}${kind === "raw" ? "" : ` ${JSON.stringify(parameters)}`}${more}${file}`;
     },
     async send(send, timeoutMs, signal) {
-      const request = await start(send, signal);
+      const request = await sendToTarget(async () => {
+        const found = await start(send, signal);
+        await confirm(found.chosen, signal);
+        return found;
+      });
       system.markChanged();
       const push = () => uploadParts(request, send, timeoutMs, signal);
       const answer = await (request.reservation ? reserving(request.reservation, push, signal) : push());

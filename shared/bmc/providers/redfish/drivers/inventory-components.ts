@@ -38,7 +38,7 @@ export const PowerSubsystemResource = z.object({ PowerSupplies: lenient(Link) })
 /** StorageController (DSP0268), and its older form inside Storage. */
 export const StorageControllerResource = z.object(component);
 
-/** Of Storage (DSP0268), what leads to its controllers. */
+/** The fields of Storage (DSP0268) that lead to its controllers. */
 export const storageControllers = {
   StorageControllers: z.catch(list(StorageControllerResource), []),
   Controllers: lenient(Link),

@@ -63,7 +63,7 @@ const MOST_REQUESTS = 600;
 const MOST_MEMBERS = 256;
 const GIB = 1024 ** 3;
 
-/** As many other systems behind the BMC are looked at for an accelerator board of the machine. */
+/** The most other systems behind the BMC to search for an accelerator board of the machine. */
 const MOST_BOARDS = 16;
 /** Kinds of chassis that are parts of a board; recorded ones have no power supplies, and some BMCs have dozens of them. */
 const PARTS = ["Component", "Module"];
@@ -294,7 +294,7 @@ class Reading {
     return mergeParts(controllers, parts(smart, smartController));
   }
 
-  /** Of all chassis: in Power, or below PowerSubsystem where that has none. */
+  /** The power supplies of all chassis: in Power, or below PowerSubsystem if Power has none. */
   async powerSupplies(): Promise<NonNullable<Hardware["powerSupplies"]>> {
     let supplies: NonNullable<Hardware["powerSupplies"]> = [];
     for (const { value: chassis } of await this.#allChassis()) {

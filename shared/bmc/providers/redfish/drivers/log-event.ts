@@ -129,7 +129,7 @@ function wordsOf(messageId: string | undefined): string {
   return /\d/.test(key) ? "" : key.replace(/([a-z])(?=[A-Z])/g, "$1 ");
 }
 
-/** Of several systems behind one BMC, or of a chassis. */
+/** Whether the event is about another system behind the BMC. */
 function isOfOther({ Message = "", Links }: LogEvent, systemPath: string): boolean {
   const named = [Links?.OriginOfCondition?.["@odata.id"], /\/redfish\/v1\/[\w./-]*\w/.exec(Message)?.[0]];
   const isOwn = (path: string) => samePath(path, systemPath) || path.startsWith(`${systemPath}/`);
@@ -146,7 +146,7 @@ function proofOf({ kind, sensorType, words }: Subject, systemPath: string): Foun
   // The power of a part is not the machine's.
   if (path !== undefined && !samePath(path, systemPath)) return undefined;
   if (BOOTED.test(words)) return "boot";
-  // Of a sensor whose words are the bytes of the event.
+  // The words of such a sensor are the bytes of the event.
   if (sensorType === OS_BOOT && !/install|fail|abort/i.test(words)) return "boot";
   if (kind === "reset" && !NOT_YET.test(words)) return "restart";
   return kind === "power" && STARTED.test(words) && !NOT_YET.test(words) ? "restart" : undefined;

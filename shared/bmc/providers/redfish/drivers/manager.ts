@@ -1,6 +1,6 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
-import type { BmcInfo, BmcResetKind, ManagerDriver } from "../../../operations/manager.ts";
+import type { BmcInfo, BmcResetKind, BmcStart, ManagerDriver } from "../../../operations/manager.ts";
 import type { Manager } from "../resources/managed-manager.ts";
 import type { Resources } from "../resources/resources.ts";
 import { listedResetTypes, noResetType } from "../resources/system-reset.ts";
@@ -65,13 +65,23 @@ export function redfishManager({ system, manager, members, writer, log }: Resour
       const { value } = await manager.read(signal);
       return clockMs(value);
     },
+
+    async lastStart(signal: AbortSignal): Promise<BmcStart | undefined> {
+      const { value } = await manager.read(signal);
+      const startedMs = timeMs(value.LastResetTime, value);
+      return startedMs === undefined ? undefined : { startedMs, ...defined({ clockMs: clockMs(value) }) };
+    },
   };
 }
 
 /** DSP0268, Manager: `DateTime` carries its offset, which older BMCs put beside it only. */
-export function clockMs({ DateTime, DateTimeLocalOffset }: Manager): number | undefined {
-  if (DateTime === undefined) return undefined;
-  const hasOffset = /(z|[+-]\d\d:?\d\d)$/i.test(DateTime.trim());
-  const ms = Date.parse(hasOffset ? DateTime.trim() : `${DateTime.trim()}${DateTimeLocalOffset ?? "Z"}`);
+export function clockMs(manager: Manager): number | undefined {
+  return timeMs(manager.DateTime, manager);
+}
+
+function timeMs(shown: string | undefined, { DateTimeLocalOffset }: Manager): number | undefined {
+  if (shown === undefined) return undefined;
+  const hasOffset = /(z|[+-]\d\d:?\d\d)$/i.test(shown.trim());
+  const ms = Date.parse(hasOffset ? shown.trim() : `${shown.trim()}${DateTimeLocalOffset ?? "Z"}`);
   return Number.isNaN(ms) ? undefined : ms;
 }

@@ -1,5 +1,5 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
-import { identityIn } from "../../../operations/identity.ts";
+import { differenceOf, type Identity, identityIn } from "../../../operations/identity.ts";
 import { isSameImage, mediaTypeOf } from "../../../operations/image-address.ts";
 import type {
   MediaDrive,
@@ -71,7 +71,7 @@ interface Offer {
 /** The virtual drives of the system and of its manager; the one used last comes first. */
 export class RedfishMedia implements MediaDriver {
   readonly #options: Resources;
-  /** Of the drive for CDs that is used without a name. */
+  /** The hint for the CD drive that is used without a name. */
   #hint: MediaHint | undefined;
   /** Paths of the drives that were chosen otherwise in this session. */
   readonly #chosen = new Map<string, string>();
@@ -82,6 +82,8 @@ export class RedfishMedia implements MediaDriver {
   #image: "in-question" | "ends-with-session" | undefined;
   /** Paths of drives that were written to themselves although they list an action. */
   readonly #patched = new Set<string>();
+  /** The drive that took an image last, as it was. */
+  #filled: Slot | undefined;
   /** The drive as it was read last. */
   #seen: Slot | undefined;
   /** Drives that could not be read when they were last listed. */
@@ -217,6 +219,7 @@ export class RedfishMedia implements MediaDriver {
       tried.add(keyOfForm(request.form, extras));
       const answer = await writer.attempt(request, signal);
       if (answer.status < 300) {
+        this.#filled = slot;
         await this.#settle(slot, image, signal);
         if (way === "drive" && wayOf(slot) === "action") this.#patched.add(slot.path);
         this.#remember(drive, slot, { form: request.form, ...(extras.length > 0 && { extras }) });
@@ -341,7 +344,11 @@ export class RedfishMedia implements MediaDriver {
     const known =
       path === undefined ? undefined : await system.service.findLinked(path, VirtualMedia, signal);
     const name = drive.name ?? (isDefault(drive) ? this.#hint?.name : undefined);
-    return known && (name === undefined || isNamed(known, name)) ? known : undefined;
+    if (known && this.#filled && this.#filled.path === path) checkFilled(this.#filled, known);
+    if (!known || (name !== undefined && !isNamed(known, name))) return undefined;
+    // BMCs may give its name and place to another drive.
+    const mayBeAny = drive.name !== undefined && drive.type === undefined;
+    return mayBeAny || takes(known, drive) ? known : undefined;
   }
 
   #knownPath(drive: MediaDrive): string | undefined {
@@ -474,7 +481,21 @@ export class RedfishMedia implements MediaDriver {
 
 function targetsOf(slot: Slot): readonly Target[] {
   const { path, value } = slot;
-  return [{ what: `drive ${nameOf(slot)}`, path, identity: identityIn(value) }];
+  return [{ what: `drive ${nameOf(slot)}`, path, identity: identityOf(value), identify: identityOf }];
+}
+
+/** Throws `verify` if another drive is where an image was sent to. */
+function checkFilled(filled: Slot, now: Slot): void {
+  const difference = differenceOf(identityOf(filled.value), identityOf(now.value));
+  if (difference === undefined) return;
+  const message = `drive ${nameOf(filled)} is no longer at ${filled.path}, where the image was sent: that has ${difference}, and may have it`;
+  throw new BmcError("verify", message, { uncertain: true });
+}
+
+/** All drives may have one name, so that what they take tells them apart, too. */
+function identityOf(body: unknown): Identity {
+  const { Id, MediaTypes } = VirtualMedia.parse(body);
+  return identityIn({ Id, MediaTypes: MediaTypes?.toSorted().join(", ") });
 }
 
 /** Newer services list the drives with the system, older ones with the manager. */

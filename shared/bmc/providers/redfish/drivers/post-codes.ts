@@ -37,7 +37,7 @@ export async function postCodeProgress(
   if (!listed) throw new BmcError("unsupported", "the BMC has no log of POST codes");
   const all = listed.map(({ path, body }) => parseResource(path, body, PostCodeEntry).value);
   const entries = all.filter(({ Id: id }) => OF_LATEST_BOOT.test(id));
-  // Those of earlier boots follow: what is behind them is not missed.
+  // Entries of earlier boots follow, so unread entries after them do not matter.
   if (entries.length === all.length) throwUnread(gaps, "the latest POST code");
   const postCodes = entries.map(({ MessageArgs: args }) => postCodeOf(args.at(-1) ?? ""));
   const since = Date.parse(entries[0]?.Created ?? "");

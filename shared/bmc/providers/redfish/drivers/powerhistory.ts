@@ -22,9 +22,9 @@ import { powerState } from "./power-state.ts";
 const WANTED =
   /^((system_?)?sel(_?log)?|iml|iel|logs?|(platform|standard|system|maintenance|active|audit)?_?(event_?)?log|event|lc_?log|bios)\d*$/i;
 const MOST_LOGS = 8;
-/** Of one log. */
+/** The most entries to read from one log. */
 const MOST_ENTRIES = 5_000;
-/** Of all logs. */
+/** The most requests for all logs. */
 const MOST_REQUESTS = 200;
 
 const LogService = z.object({ Entries: lenient(Link) });

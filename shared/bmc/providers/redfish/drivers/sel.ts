@@ -21,7 +21,7 @@ const LogService = z.object({
   Actions: lenient(z.object({ "#LogService.ClearLog": lenient(ListedAction) })),
 });
 
-/** Of MegaRAC, on boards of several makers. */
+/** The parameter that MegaRAC needs, on boards of several makers. */
 const CLEARING = { ClearType: "ClearAll" };
 
 const LogEntry = z.object({

@@ -10,11 +10,11 @@ import { readable, throwUnread } from "./unreadable.ts";
 
 const CHASSIS = "/redfish/v1/Chassis";
 const SYSTEMS = "/redfish/v1/Systems";
-/** As many chassis that the system links to are looked at. */
+/** The most chassis to read that the system links to. */
 const MOST_LINKED = 4;
 /** The most seen, in a machine of eight accelerators, are 47. */
 const MOST_CHASSIS = 96;
-/** As many other systems are looked at to find out whether a chassis is theirs. */
+/** The most other systems to read in order to find out whether a chassis is theirs. */
 const MOST_SYSTEMS = 16;
 
 /** The chassis that the system links to, one request each. */

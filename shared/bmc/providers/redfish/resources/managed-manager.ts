@@ -9,7 +9,7 @@ import type { ManagedSystem } from "./system.ts";
 import { throwUnread } from "./unreadable.ts";
 
 const MANAGERS = "/redfish/v1/Managers";
-/** As many managers are looked at to find the one that is a BMC. */
+/** The most managers to read in order to find the one that is a BMC. */
 const MOST_MANAGERS = 16;
 
 /** iLO's part of a Manager; `links` in iLO 4. */
@@ -28,6 +28,7 @@ export const Manager = z.object({
   ManagerType: lenient(z.string()),
   DateTime: lenient(z.string()),
   DateTimeLocalOffset: lenient(z.string()),
+  LastResetTime: lenient(z.string()),
   Actions: lenient(z.object({ "#Manager.Reset": lenient(ResetAction) })),
   NetworkProtocol: lenient(Link),
   EthernetInterfaces: lenient(Link),

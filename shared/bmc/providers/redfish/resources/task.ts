@@ -85,9 +85,9 @@ const Listed = z.object({
 
 /** A BMC makes a job for some seconds while its path is 404 already (openstack/sushy, Dell). */
 const APPEARS_MS = 30_000;
-/** As long a refusal of the right to read may be one for the moment. */
+/** How long the BMC may refuse the right to read before the refusal counts as final. */
 const DENIED_MS = 60_000;
-/** After this time a word that is no end is one. */
+/** After this time an unknown state counts as an end. */
 const SETTLED_MS = 5_000;
 /** Statuses of a monitor that say "not now"; 5xx and gateways do as well. */
 const LATER = [408, 425, 429];

@@ -21,7 +21,7 @@ export interface Target {
   /** For people. */
   readonly what: string;
   readonly path: string;
-  /** As it was when it was chosen. */
+  /** The resource's identity when it was chosen. */
   readonly identity: Identity;
   /** What identifies such a resource; its own fields if absent. */
   readonly identify?: (body: unknown) => Identity;
@@ -38,7 +38,7 @@ export interface WriteRequest {
   readonly etag?: string | undefined;
   /** The most that is read of the answer, in bytes. */
   readonly maxBytes?: number;
-  /** As in `HttpRequest`. */
+  /** The effect of the request, for `HttpRequest`. */
   readonly effect?: WriteEffect;
   /** What it starts is left running: the operation follows it, or it waits for the machine's next boot. */
   readonly background?: boolean;
@@ -103,7 +103,7 @@ export class Writer {
     return this.#started;
   }
 
-  /** The same for a request that was sent without this writer. */
+  /** Notes what a request that was sent without this writer has left running. */
   leaves(started: StartedTask | undefined): void {
     this.#started = started;
   }

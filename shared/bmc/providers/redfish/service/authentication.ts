@@ -123,6 +123,12 @@ export class Authentication {
     return true;
   }
 
+  /** Whether the BMC does not know the session in use any more; undefined if that cannot be told. */
+  async isForgotten(signal: AbortSignal): Promise<boolean | undefined> {
+    const session = await this.#session?.catch(() => undefined);
+    return session?.isForgotten(signal);
+  }
+
   /** Logs out; the next request logs in anew. False, without a request, where no session is in use. */
   async endSession(): Promise<boolean> {
     if (this.#mode !== "session" || !this.#session) return false;

@@ -93,7 +93,7 @@ export class HttpClient {
     return this.#connection.roundTrips;
   }
 
-  /** As in `HttpConnection`. */
+  /** When the certificate seen last expires, milliseconds since the epoch; undefined without TLS. */
   get certificateExpiresMs(): number | undefined {
     return this.#connection.certificateExpiresMs;
   }

@@ -76,6 +76,15 @@ export class LoginSession {
     return new LoginSession(context, token, path);
   }
 
+  /** True if the BMC says so. Some keep their sessions through a restart, so that one that is known says nothing. */
+  async isForgotten(signal: AbortSignal): Promise<true | undefined> {
+    const path = this.#path;
+    if (path === undefined) return undefined;
+    const headers = { "x-auth-token": this.token };
+    const answer = await this.#context.http.exchange({ method: "GET", path, headers }, signal);
+    return [401, 404].includes(answer.status) ? true : undefined;
+  }
+
   /** Logs out within a few seconds. Never throws. */
   async close(): Promise<void> {
     const { http, log } = this.#context;

@@ -83,7 +83,7 @@ export function deniesItself(messageIds: readonly string[]): boolean {
 
 const DENYING_SEVERITY = /^critical$/i;
 const NO_FAULT = /success|complete|accept/i;
-/** Of settings that were applied, or wait to be. */
+/** Message IDs about settings that were applied, or wait to be. */
 const WELL_ID =
   /(^|\.)(Success|\w*ResetRequired|\w*RebootRequired|AppliedOnReset|SettingsApplied|\w*Pending\w*)$/i;
 

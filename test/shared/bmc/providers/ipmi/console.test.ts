@@ -257,7 +257,7 @@ describe.concurrent("the console of the ipmi provider", () => {
     expect(bmc.log).toContain("Deactivate Payload");
   });
 
-  it("is lost when the BMC ends it, and left to who has taken it over", async () => {
+  it("IW090: is lost when the BMC ends it, and left to who has taken it over", async () => {
     await using bmc = await startBmc();
     await using there = await watching(bmc);
 
@@ -275,6 +275,22 @@ describe.concurrent("the console of the ipmi provider", () => {
     await using there = await watching(bmc, { clock: scaledClock(50), overrides: PATIENT });
     await eventually(() => bmc.log.includes("Get Payload Instance Info"));
 
+    bmc.console.drop();
+
+    await expect(there.watched).rejects.toMatchObject({ class: "timeout" });
+  });
+
+  it("IW087: is kept through malformed packets in its session, and lost when it is taken over", async () => {
+    await using bmc = await startBmc();
+    await using there = await watching(bmc, { clock: scaledClock(50), overrides: PATIENT });
+    await eventually(() => bmc.log.includes("Get Payload Instance Info"));
+    const { session } = bmc.console;
+    if (!session) throw new Error("no console is open");
+
+    for (const length of [0, 1, 3, 6]) bmc.sendPayload(session, 0x3f, Buffer.alloc(length, 0x10));
+    for (const length of [0, 1, 3]) bmc.sendPayload(session, 0x01, Buffer.alloc(length, 0x10));
+    bmc.machine.print("after the junk\n");
+    await eventually(() => there.text().includes("after the junk"));
     bmc.console.drop();
 
     await expect(there.watched).rejects.toMatchObject({ class: "timeout" });

@@ -56,6 +56,20 @@ describe("what the chassis reports", () => {
   });
 });
 
+it.each([
+  ["one byte", 1],
+  ["six bytes", 6],
+])("IW055: the power is read from a Get Chassis Status of %s", async (_, length) => {
+  await using bmc = await startBmc({ machine: { power: "on" } });
+  await using session = await openSession(bmc);
+  bmc.faults.overrules = (name, reply) =>
+    name === "Get Chassis Status" && reply.data
+      ? { data: Buffer.concat([reply.data, Buffer.alloc(6)]).subarray(0, length) }
+      : reply;
+
+  expect(await session.power.read(limit())).toBe("on");
+});
+
 describe("an event of the log", () => {
   it.each([
     ["08", "6f03ffff", "supply", undefined, "power supply sensor 0x42: input lost"],

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { unitText } from "../../../../../shared/bmc/providers/ipmi/sensor-units.ts";
 import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
+import type { IpmiBmc } from "../../../../../simulators/ipmi/bmc.ts";
 import { fullRecord } from "../../../../../simulators/ipmi/sdr-record.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
 import { limit, openSession, startBmc } from "./bench.ts";
@@ -253,6 +254,71 @@ describe.concurrent("sensor data records with their own ways", () => {
     const unread = (await getSensors(session)).filter(({ state }) => state === "not read");
 
     expect(unread.map(({ name }) => name)).toEqual(["sensor data record 5", "later sensor data records"]);
+  });
+
+  /** Answers of Get SDR, changed: the ID of the next record, and the part of the record. */
+  const changing =
+    (bmc: IpmiBmc, change: (asked: { id: number; offset: number }, data: Buffer) => Buffer) =>
+    ({
+      netFn,
+      command,
+      data,
+    }: {
+      readonly netFn: number;
+      readonly command: number;
+      readonly data: Buffer;
+    }) => {
+      if (netFn !== 0x0a || command !== 0x23) return undefined;
+      const reply = bmc.sdr.get(data);
+      const asked = { id: data.readUInt16LE(2), offset: data.readUInt8(4) };
+      return reply.data ? { data: change(asked, Buffer.from(reply.data)) } : reply;
+    };
+  const lengthAt = 2 + 4;
+
+  it.each<[string, (asked: { id: number; offset: number }, data: Buffer) => Buffer]>([
+    [
+      "IW133: whose last leads back to the first",
+      (_, data) =>
+        data.readUInt16LE(0) === 0xffff ? Buffer.concat([Buffer.of(1, 0), data.subarray(2)]) : data,
+    ],
+    [
+      "IW133: whose last leads to itself",
+      ({ id }, data) =>
+        data.readUInt16LE(0) === 0xffff
+          ? Buffer.concat([Buffer.of(id & 0xff, id >> 8), data.subarray(2)])
+          : data,
+    ],
+    [
+      "IW134: of which one has another ID",
+      ({ id, offset }, data) => {
+        if (id === 5 && offset === 0) data.writeUInt16LE(0x77, 2);
+        return data;
+      },
+    ],
+    [
+      "IW135: of which one has bytes behind its end",
+      ({ id }, data) => (id === 5 ? Buffer.concat([data, Buffer.of(1, 2, 3, 4)]) : data),
+    ],
+    [
+      "IW135: of which one is shorter than its length",
+      ({ id, offset }, data) => {
+        if (id === 5 && offset === 0) data[lengthAt] = (data[lengthAt] ?? 0) + 4;
+        return data;
+      },
+    ],
+  ])("%s, are read all, each once", async (_, change) => {
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { clock: scaledClock(20) });
+    const names = (await getSensors(session)).map(({ name }) => name);
+    await using again = await openSession(bmc, { clock: scaledClock(20) });
+    bmc.faults.answers = changing(bmc, change);
+    const before = bmc.log.length;
+
+    const readings = await getSensors(again);
+
+    expect(readings.map(({ name }) => name)).toEqual(names);
+    expect(readings.filter(({ state }) => state === "not read")).toEqual([]);
+    expect(bmc.log.slice(before).filter((name) => name === "Get SDR").length).toBeLessThan(2 * names.length);
   });
 
   it.each([

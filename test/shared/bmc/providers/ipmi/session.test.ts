@@ -495,6 +495,21 @@ describe.concurrent("a BMC that answers its own way within the session", () => {
     expect(bmc.log.filter((name) => name === "Set Session Privilege Level")).toHaveLength(1);
   });
 
+  it.each(["reset", "cycle", "soft-off"] as const)(
+    "gets a %s once, although it refuses in the end what it has carried out",
+    async (command) => {
+      for (const code of [0xd4, 0xc0]) {
+        await using bmc = await startBmc({ machine: { power: "on" } });
+        await using session = await openSession(bmc);
+        bmc.faults.overrules = (name, reply) => (name === "Chassis Control" ? { ...reply, code } : reply);
+
+        const refused = { class: code === 0xd4 ? "auth" : "busy" };
+        await expect(session.power.send(command, limit())).rejects.toMatchObject(refused);
+        expect(bmc.log.filter((name) => name === "Chassis Control")).toHaveLength(1);
+      }
+    },
+  );
+
   it.each([
     ["IW187", "operator", /refuses it to privilege level operator.*IPMI_PRIVILEGE=administrator/],
     ["IW084", "administrator", /refuses it to privilege level administrator, the highest one/],

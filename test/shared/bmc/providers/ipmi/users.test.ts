@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { BmcClient } from "../../../../../shared/bmc/client.ts";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import type { NewUser, UserDriver } from "../../../../../shared/bmc/operations/user-port.ts";
+import { Connection } from "../../../../../shared/contract/connection.ts";
 import { Secret } from "../../../../../shared/secret.ts";
 import type { IpmiBmc, IpmiBmcOptions } from "../../../../../simulators/ipmi/bmc.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
@@ -383,6 +385,91 @@ describe.concurrent("a user table with its own ways", () => {
       "admin",
       "bob",
     ]);
+  });
+
+  it.each<[string, (client: BmcClient) => Promise<unknown>]>([
+    ["create", (client) => client.putUser(BOB, limit())],
+    ["role", (client) => client.putUser({ name: "mid", role: "readonly" }, limit())],
+    ["deletion", (client) => client.deleteUser("mid", limit())],
+  ])("IW106: is not called changed where Set User Access has no effect: %s", async (_, change) => {
+    await using bmc = await startBmc({
+      users: [
+        { name: "admin", password: "calvin" },
+        { name: "mid", password: "x", privilege: "operator" },
+      ],
+    });
+    // Nor has a change of the name, or a user being switched off.
+    const isOff = (data: Buffer) => (data[1] ?? 0) === 0;
+    const isCleared = (data: Buffer) => data.subarray(1).every((byte) => byte === 0);
+    bmc.faults.answers = ({ netFn, command, data }) => {
+      const isLost =
+        command === 0x43 || (command === 0x45 && isCleared(data)) || (command === 0x47 && isOff(data));
+      return netFn === 6 && isLost ? {} : undefined;
+    };
+    const given = { host: "127.0.0.1", username: "admin", password: "calvin", providers: ["ipmi"] };
+    const ipmi = { port: bmc.port, privilege: "administrator" };
+    const client = new BmcClient(Connection.parse({ ...given, ipmi }), { clock: scaledClock(20) });
+
+    const error = await change(client).catch((thrown: unknown) => thrown);
+    await client.close();
+
+    expect(error).toMatchObject({
+      class: "verify",
+      message: expect.stringMatching(/the BMC (has|accepted)/),
+    });
+    expect(rowOf(bmc, "mid")).toMatchObject({ level: 3, enabled: true });
+  });
+
+  describe("whose slot another user has got since the list was read", () => {
+    const start = async (exchange: (rows: IpmiBmc["users"]["rows"]) => void) => {
+      const bmc = await startBmc({
+        users: [
+          { name: "admin", password: "calvin" },
+          { name: "alice", password: "a", privilege: "operator" },
+          { name: "bob", password: "b", privilege: "operator" },
+        ],
+      });
+      const session = await openSession(bmc, { overrides: AS_ADMINISTRATOR });
+      const alice = (await users(session).list(limit())).find(({ name }) => name === "alice");
+      if (!alice) throw new Error("the simulator has no user alice");
+      exchange(bmc.users.rows);
+      return { bmc, users: users(session), alice, [Symbol.asyncDispose]: () => session.close() };
+    };
+    const swap = (rows: IpmiBmc["users"]["rows"]) => {
+      const [first, second] = [rows[2], rows[3]];
+      if (!first || !second) throw new Error("the simulator has too few slots");
+      const kept = { ...first };
+      Object.assign(first, second);
+      Object.assign(second, kept);
+    };
+
+    it("changes and deletes the named one at its new slot", async () => {
+      await using lab = await start(swap);
+
+      await lab.users.change(lab.alice, { role: "readonly" }, limit());
+      expect([rowOf(lab.bmc, "alice"), rowOf(lab.bmc, "bob")]).toMatchObject([{ level: 2 }, { level: 3 }]);
+      await lab.users.remove(lab.alice, limit());
+
+      expect(lab.bmc.users.rows.map(({ name }) => name).filter((name) => name !== "")).toEqual([
+        "admin",
+        "bob",
+      ]);
+      await lab.bmc.close();
+    });
+
+    it("changes nothing if the named one has gone, class verify", async () => {
+      await using lab = await start((rows) => Object.assign(rows[2] ?? {}, { name: "carol" }));
+      const before = lab.bmc.log.length;
+
+      const moved = { class: "verify", uncertain: false };
+      await expect(lab.users.change(lab.alice, { role: "readonly" }, limit())).rejects.toMatchObject(moved);
+      await expect(lab.users.remove(lab.alice, limit())).rejects.toMatchObject(moved);
+
+      expect(
+        lab.bmc.log.slice(before).filter((name) => /^Set User (Name|Access|Password)/.test(name)),
+      ).toEqual([]);
+      await lab.bmc.close();
+    });
   });
 
   it.each<[string, Buffer]>([

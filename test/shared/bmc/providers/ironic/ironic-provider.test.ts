@@ -102,6 +102,21 @@ describe("power", () => {
   });
 });
 
+test("an error in an answer with a status of success is an error", async () => {
+  await start();
+  const body = JSON.stringify({ error_message: { faultstring: "no such driver", faultcode: "Server" } });
+  await using session = await openSession(ironic, connection());
+  server.http.gateway = (request, response, handle) => {
+    if (request.method === "PUT") response.writeHead(200).end(body);
+    else handle(request, response);
+  };
+
+  const error = await errorOf(session.power.send("reset", signal));
+
+  expect(error).toMatchObject({ class: "bmc", uncertain: true });
+  expect(error.message).toContain("answered 200: no such driver");
+});
+
 describe("a locked node", () => {
   test("is waited for beyond the attempts of a busy BMC", async () => {
     await start();

@@ -1,10 +1,15 @@
 import { afterEach, describe, expect, test } from "vitest";
+import type { BmcClient } from "../../../../../shared/bmc/client.ts";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import type { SecureBootKey } from "../../../../../shared/bmc/operations/secure-boot-key.ts";
 import type { BmcUser, UserDriver } from "../../../../../shared/bmc/operations/user-port.ts";
+import type { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import { Secret } from "../../../../../shared/secret.ts";
+import { createCertificate, createKey } from "../../../../../simulators/certificate.ts";
 import { SimulatedMachine } from "../../../../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
+import { redfishProfile } from "../../../../../simulators/redfish/profiles.ts";
+import { collection, treeLab, treeOf } from "../../../../support/redfish-tree.ts";
 import { errorOf, neverAborts, withSession } from "./open-session.ts";
 
 const signal = neverAborts();
@@ -170,6 +175,49 @@ test("a Secure Boot key whose ID another has got is deleted at its new one", asy
   expect(left.map(({ fingerprint }) => fingerprint)).toEqual(["b".repeat(64)]);
 });
 
+describe("a firmware target whose ID another program has got", () => {
+  const firmware = "/redfish/v1/UpdateService/FirmwareInventory";
+  const target = { id: "BMC", name: "BMC firmware" };
+  const update = (targets: readonly (typeof target)[], afterRequests: number) =>
+    withSession(bmc, {}, async ({ firmware: driver }: Session) => {
+      bmc.exchange(`${firmware}/BMC`, `${firmware}/BIOS`, afterRequests);
+      await driver?.send({ image: { uri: "http://192.0.2.1/bmc-9.9.9.bin" }, targets }, 1_000, signal);
+    });
+  const versions = () =>
+    Object.fromEntries([...bmc.update.firmware].map(([id, { version }]) => [id, version]));
+
+  test.each([0, 2, 4])("is updated where it is now, %i requests after the search began", async (requests) => {
+    bmc = await startRedfishBmc({ tls: "http" });
+
+    await update([target], requests);
+
+    await expect.poll(versions).toMatchObject({ BMC: "9.9.9", BIOS: "2.19.1" });
+  });
+
+  test("is not updated if no program has its name, class verify", async () => {
+    bmc = await startRedfishBmc({ tls: "http" });
+
+    const error = await errorOf(update([{ id: "BMC", name: "BMC firmware of before" }], 0));
+
+    expect(error).toMatchObject({ class: "verify", uncertain: false });
+    expect(bmc.update.accepted).toBe(0);
+  });
+});
+
+test("an image goes into no other drive that has got the name and the place of the one that was read", async () => {
+  bmc = await startRedfishBmc({ tls: "http" });
+  const image = { url: "http://192.0.2.9/rescue.iso" };
+
+  await withSession(bmc, {}, async ({ media }) => {
+    await media?.read(signal);
+    const [cd, floppy] = ["CD1", "Floppy1"].map((id) => `${bmc.media.path}/${id}`);
+    bmc.exchange(String(cd), String(floppy));
+    await media?.insert(image, signal);
+  });
+
+  expect(bmc.media.slots.filter(({ inserted }) => inserted).map(({ id }) => id)).toEqual(["CD1"]);
+});
+
 describe("accounts whose slots are used anew", () => {
   const start = async () => {
     bmc = await startRedfishBmc({ tls: "http" });
@@ -202,4 +250,152 @@ describe("accounts whose slots are used anew", () => {
     expect(bmc.accounts.find("alice")).toMatchObject({ password: "new-password", role: "Operator" });
     expect(bmc.accounts.find("bob")).toMatchObject({ password: "bob-password", role: "ReadOnly" });
   });
+});
+
+describe("what changes its place before any reading is never hit by its place", () => {
+  const MANAGER = "/redfish/v1/Managers/1";
+  const link = (path: string) => ({ "@odata.id": path });
+
+  interface Moving {
+    readonly tree: () => ReturnType<typeof treeOf>;
+    /** They exchange what they hold, but for these fields. */
+    readonly places: readonly [string, string];
+    readonly stays?: string;
+    /** The ID that is meant, and the field that tells which resource has it. */
+    readonly id: string;
+    readonly mark: string;
+    readonly use: (client: BmcClient) => Promise<unknown>;
+  }
+
+  /** What was read first and what was written, if the exchange comes before the reading of this number. */
+  async function writtenAt(at: number, { tree: make, places: [one, other], stays, id, mark, use }: Moving) {
+    const tree = make();
+    const [before = {}, after = {}] = [tree[one], tree[other]];
+    const written: unknown[] = [];
+    let meant: unknown;
+    let readings = 0;
+    let lastReading = 0;
+    await using lab = await treeLab(tree, ({ method, path, body }) => {
+      if (method === "GET") {
+        if (readings++ === at) {
+          tree[one] = stays === undefined ? after : { ...after, [stays]: before[stays] };
+          tree[other] = stays === undefined ? before : { ...before, [stays]: after[stays] };
+        }
+        const found = tree[path];
+        if (found?.["Id"] === id) meant ??= found[mark];
+        return found && [200, found];
+      }
+      if (written.length === 0) lastReading = readings - 1;
+      written.push(tree[path]?.[mark]);
+      tree[path] = { ...tree[path], ...Object(body) };
+      return [204];
+    });
+    const ended = await use(lab.client).then(
+      () => "done",
+      (error: BmcError) => error.class,
+    );
+    return { meant, written, ended, lastReading };
+  }
+
+  const NICS = `${MANAGER}/EthernetInterfaces`;
+  const nic = (digit: number) => ({
+    Id: `eth${digit}`,
+    MACAddress: `02:00:00:00:00:0${digit}`,
+    HostName: `bmc-${digit}`,
+  });
+  const nics = () => ({
+    ...treeOf({ Links: { ManagedBy: [link(MANAGER)] } }),
+    [MANAGER]: { Id: "1", EthernetInterfaces: link(NICS) },
+    [NICS]: collection(`${NICS}/0`, `${NICS}/1`),
+    [`${NICS}/0`]: nic(0),
+    [`${NICS}/1`]: nic(1),
+  });
+  const MEDIA = `${MANAGER}/VirtualMedia`;
+  const drive = (name: string) => ({
+    Id: name,
+    Name: name,
+    MediaTypes: ["CD"],
+    Image: null,
+    Inserted: false,
+  });
+
+  test.each<[string, Moving]>([
+    [
+      "a network interface",
+      {
+        tree: nics,
+        places: [`${NICS}/0`, `${NICS}/1`],
+        id: "eth0",
+        mark: "MACAddress",
+        use: (client) => client.setNetwork({ interface: "eth0", hostName: "bmc-7" }, 5_000, signal),
+      },
+    ],
+    [
+      "a network interface whose ID stays with the place",
+      {
+        tree: nics,
+        places: [`${NICS}/0`, `${NICS}/1`],
+        stays: "Id",
+        id: "eth0",
+        mark: "MACAddress",
+        use: (client) => client.setNetwork({ interface: "eth0", hostName: "bmc-7" }, 5_000, signal),
+      },
+    ],
+    [
+      "a virtual drive",
+      {
+        tree: () => ({
+          ...treeOf({ Links: { ManagedBy: [link(MANAGER)] } }),
+          [MANAGER]: { Id: "1", VirtualMedia: link(MEDIA) },
+          [MEDIA]: collection(`${MEDIA}/0`, `${MEDIA}/1`),
+          [`${MEDIA}/0`]: drive("CD1"),
+          [`${MEDIA}/1`]: drive("CD2"),
+        }),
+        places: [`${MEDIA}/0`, `${MEDIA}/1`],
+        id: "CD1",
+        mark: "Id",
+        use: (client) => client.insertMedia("http://192.0.2.9/a.iso", signal, { drive: { name: "CD1" } }),
+      },
+    ],
+  ])("%s", async (_, moving) => {
+    const { lastReading, ...undisturbed } = await writtenAt(-1, moving);
+    expect(undisturbed).toMatchObject({ written: [undisturbed.meant], ended: "done" });
+
+    for (let at = 0; at <= lastReading; at += 1) {
+      const { meant, written, ended } = await writtenAt(at, moving);
+      const allowed = written.length === 0 ? { written, ended: "verify" } : { written: [meant], ended };
+      expect({ at, written, ended }).toEqual({ at, ...allowed });
+    }
+  });
+});
+
+test("a certificate whose place another has got is replaced at its new one, or nothing is sent", async () => {
+  const CERTIFICATES = "/redfish/v1/Managers/1/NetworkProtocol/HTTPS/Certificates";
+  const key = createKey();
+  const { cert } = createCertificate({ commonName: "bmc-7", altNames: ["127.0.0.1"], key });
+  const install = async (afterRequests: number | undefined) => {
+    bmc = await startRedfishBmc({ profile: { ...redfishProfile("generic"), certificates: "several" } });
+    bmc.certificates.key = key;
+    const ended = await withSession(bmc, {}, async ({ https }) => {
+      if (!https) throw new Error("no https driver");
+      bmc.forget();
+      if (afterRequests !== undefined) bmc.exchange(`${CERTIFICATES}/0`, `${CERTIFICATES}/1`, afterRequests);
+      const leaf = await https.shown(signal);
+      return https.install({ pem: cert, size: 1, leaf }, signal).then(
+        () => "done",
+        (error: BmcError) => error.class,
+      );
+    });
+    const at = bmc.log.findIndex((line) => line.startsWith("POST"));
+    await bmc.close();
+    return { ended, at };
+  };
+
+  const { ended, at } = await install(undefined);
+  expect(ended).toBe("done");
+
+  for (let after = 0; after < at; after += 1) {
+    const moved = await install(after);
+    expect(moved.ended === "done" || moved.at < 0).toBe(true);
+  }
 });

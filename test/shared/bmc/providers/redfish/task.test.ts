@@ -332,6 +332,20 @@ describe("a power command ends within its own limit", () => {
     expect(await off).toMatchObject({ after: "off", changed: true });
   });
 
+  it("a graceful shutdown, which may come about although its task has failed: nothing is forced", async () => {
+    const tree = machine();
+    const failed = task("Exception", said("Contoso.1.0.No", "No agent."));
+    await using lab = await workLab(ACCEPTED, { [MONITOR]: [failed] }, tree);
+    const off = { ...OFF, mode: "soft-then-hard", softTimeoutMs: 60_000 } as const;
+
+    const done = lab.client.setPower(off, signal);
+    await expect.poll(() => looks(lab).length).toBeGreaterThan(0);
+    Object(tree[SYSTEM]).PowerState = "Off";
+
+    expect((await done).summary).toMatch(/\(graceful\)$/);
+    expect(lab.writes()).toHaveLength(1);
+  });
+
   it("a graceful shutdown, whose task says why it did not happen", async () => {
     await using lab = await workLab(ACCEPTED, {
       [MONITOR]: [task("Exception", said("Contoso.1.0.No", "No agent."))],

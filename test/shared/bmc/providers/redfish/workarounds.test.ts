@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { BmcClient } from "../../../../../shared/bmc/client.ts";
 import { parseBiosRegistry } from "../../../../../shared/bmc/providers/redfish/drivers/bios-registry.ts";
 import { Secret } from "../../../../../shared/secret.ts";
+import type { Fault } from "../../../../../simulators/redfish/faults.ts";
+import { redfishLab } from "../../../../support/bmc-lab.ts";
 import {
   collection,
   refusal,
@@ -21,6 +23,8 @@ const MEDIA = `${MANAGER}/VirtualMedia`;
 const IMAGE = "http://192.0.2.9/a.iso";
 const PXE_UEFI = { device: "pxe", persistent: false, mode: "uefi" } as const;
 const NO_OVERRIDE = { device: "none", persistent: false, mode: "keep" } as const;
+/** With the pauses between them, more than a minute. */
+const REFUSALS = 11;
 const GENERAL = "Base.1.8.GeneralError";
 
 /** Runs `use` against a served tree; what it resolves to or the message of its error, and the writes. */
@@ -691,6 +695,280 @@ describe("settings:", () => {
       { Name: "os", RAIDType: "RAID0", Links: { Drives: [link(`${STORAGE}/1/Drives/0`)] } },
     ]);
   });
+});
+
+describe("what is refused for more than a minute", () => {
+  const limits = { timeoutMs: 300_000 };
+
+  test.each<{
+    readonly row: string;
+    readonly fault: Omit<Fault, "kind">;
+    readonly use: (client: BmcClient) => Promise<{ readonly changed: boolean }>;
+  }>([
+    {
+      row: "RW001: On, 409 after a power-off",
+      fault: { method: "POST", status: 409, messageId: "Base.1.12.ActionParameterValueConflict" },
+      use: (client) => client.setPower({ verb: "on", ...limits }, signal),
+    },
+    {
+      row: "RW022: a boot override, 400 during POST",
+      fault: { method: "PATCH", status: 400, messageId: "iLO.2.14.UnableToModifyDuringSystemPOST" },
+      use: (client) => client.setBoot(PXE_UEFI, signal),
+    },
+    {
+      row: "RW090: BIOS attributes, 503",
+      fault: { method: "PATCH", path: /Bios/, status: 503 },
+      use: (client) =>
+        client.setBios({ values: { ProcTurboMode: "Disabled" }, applyTime: "on-reset" }, signal),
+    },
+    {
+      row: "NTP servers, 503",
+      fault: { method: "PATCH", status: 503, messageId: "Base.1.8.ServiceTemporarilyUnavailable" },
+      use: (client) => client.setNtp({ enabled: true, servers: ["192.0.2.5"] }, signal),
+    },
+  ])("is sent until it is taken: $row", async ({ fault, use }) => {
+    await using lab = await redfishLab({ power: "off", powerOnMs: 0 });
+    lab.bmc.fail({ kind: "refuse", times: REFUSALS, ...fault });
+
+    const report = await use(lab.client);
+
+    expect(report.changed).toBe(true);
+    const { method } = fault;
+    expect(lab.bmc.requests.filter((request) => request.method === method)).toHaveLength(REFUSALS + 1);
+  });
+
+  test("is sent for as long as the client is patient, and says that the BMC is busy", async () => {
+    await using lab = await redfishLab({}, {}, {}, { busyMs: 10_000 });
+    lab.bmc.fail({ kind: "refuse", method: "PATCH", status: 503, times: 99 });
+
+    await expect(lab.client.setNtp({ enabled: true, servers: ["192.0.2.5"] }, signal)).rejects.toMatchObject({
+      class: "busy",
+    });
+    // After 1, 2, 4 and the rest of 10 s, but for the jitter.
+    expect(lab.bmc.requests.filter(({ method }) => method === "PATCH").length).toBeLessThan(7);
+  });
+});
+
+test.each([400, 409])(
+  "RW006: %i to a command whose state is reached is a success after a reading",
+  async (status) => {
+    await using lab = await redfishLab({ power: "off", powerOnMs: 0 });
+    lab.bmc.fail({ kind: "gateway", method: "POST", status });
+
+    const report = await lab.client.setPower({ verb: "on", timeoutMs: 60_000 }, signal);
+
+    expect(report).toMatchObject({ after: "on", changed: true });
+    expect(lab.bmc.log.filter((line) => line.startsWith("POST"))).toHaveLength(1);
+  },
+);
+
+test("RW109: systems and managers are at their standard paths where the root has no links", async () => {
+  const tree = { ...withManager({}, { FirmwareVersion: "1.2" }), "/redfish/v1": {} };
+  await using lab = await treeLab(tree);
+
+  expect([await lab.client.getPower(signal), (await lab.client.getInfo(signal)).firmware]).toEqual([
+    "on",
+    "1.2",
+  ]);
+});
+
+test("RW132: a file is pushed by its name to the path that the BMC gives, wherever that is", async () => {
+  const UPDATES = "/redfish/v1/UpdateService";
+  const INVENTORY = `${UPDATES}/FirmwareInventory`;
+  const tree: Tree = {
+    ...treeOf({}),
+    "/redfish/v1": {},
+    [UPDATES]: { MultipartHttpPushUri: "/mfwupdate", FirmwareInventory: { "@odata.id": INVENTORY } },
+    [INVENTORY]: collection(`${INVENTORY}/BMC`),
+    [`${INVENTORY}/BMC`]: { Id: "BMC", Version: "1" },
+  };
+  await using lab = await treeLab(tree, ({ method }) => {
+    if (method !== "POST") return undefined;
+    tree[`${INVENTORY}/BMC`] = { Id: "BMC", Version: "2" };
+    return [200, {}];
+  });
+
+  const image = { name: "R650_2.bin", content: new Blob(["the image"]) };
+  const request = { image, targets: ["BMC"], version: "2", allowDowngrade: false };
+  await lab.client.updateFirmware(request, { updateMs: 60_000, verifyMs: 60_000 }, signal);
+
+  const [[, path, body] = []] = lab.writes();
+  expect(path).toBe("/mfwupdate");
+  expect(body).toContain('name="UpdateFile"; filename="R650_2.bin"');
+});
+
+describe("an update of the BMC", () => {
+  const request = {
+    image: { uri: "https://images.example/bmc-1.3.0.bin" },
+    targets: ["BMC"],
+    version: "1.3.0",
+    allowDowngrade: false,
+  };
+  const limits = { updateMs: 600_000, verifyMs: 600_000 };
+
+  test("RW135: is waited for while the BMC is gone for minutes", async () => {
+    await using lab = await redfishLab();
+    // On the client's clock, two and a half minutes.
+    lab.bmc.update.restartMs = 3_000;
+
+    const report = await lab.client.updateFirmware(request, limits, signal);
+
+    expect(report).toMatchObject({ changed: true, after: [{ version: "1.3.0" }] });
+    expect(lab.bmc.update.accepted).toBe(1);
+  });
+
+  test("RW136: without a task is proven by the version", async () => {
+    const UPDATES = "/redfish/v1/UpdateService";
+    const INVENTORY = `${UPDATES}/FirmwareInventory`;
+    const target = `${UPDATES}/Actions/UpdateService.SimpleUpdate`;
+    const tree: Tree = {
+      ...treeOf({}),
+      "/redfish/v1": {},
+      [UPDATES]: {
+        Actions: { "#UpdateService.SimpleUpdate": { target } },
+        FirmwareInventory: { "@odata.id": INVENTORY },
+      },
+      [INVENTORY]: collection(`${INVENTORY}/BMC`),
+      [`${INVENTORY}/BMC`]: { Id: "BMC", Version: "1.2.3" },
+    };
+    await using lab = await treeLab(tree, ({ method }) => {
+      if (method !== "POST") return undefined;
+      setTimeout(() => Object.assign(tree[`${INVENTORY}/BMC`] ?? {}, { Version: "1.3.0" }), 300);
+      return [200];
+    });
+
+    const report = await lab.client.updateFirmware(request, limits, signal);
+
+    expect(report).toMatchObject({ changed: true, after: [{ version: "1.3.0" }] });
+    expect(lab.writes()).toHaveLength(1);
+  });
+});
+
+/** What an entry of the inventory that is not read at first looks like. */
+const GAPS: readonly (readonly [string, (entry: string) => Hook | undefined])[] = [
+  [
+    "cannot be read",
+    (entry) =>
+      ({ path }) =>
+        path === entry ? [500, refusal("Contoso.1.0.Broken", "Failed.")] : undefined,
+  ],
+  [
+    "is missing, though it counts",
+    (entry) =>
+      ({ method, path }) => {
+        const inventory = entry.replace(/\/[^/]+$/, "");
+        if (method !== "GET" || path !== inventory) return undefined;
+        return [200, { ...collection(`${inventory}/BIOS`), "Members@odata.count": 2 }];
+      },
+  ],
+];
+
+test.each(GAPS)(
+  "an entry that %s before an update, and is there after it, was not installed",
+  async (_, gap) => {
+    const UPDATES = "/redfish/v1/UpdateService";
+    const INVENTORY = `${UPDATES}/FirmwareInventory`;
+    const target = `${UPDATES}/Actions/UpdateService.SimpleUpdate`;
+    const tree: Tree = {
+      ...treeOf({}),
+      "/redfish/v1": {},
+      [UPDATES]: {
+        Actions: { "#UpdateService.SimpleUpdate": { target } },
+        FirmwareInventory: { "@odata.id": INVENTORY },
+      },
+      [INVENTORY]: collection(`${INVENTORY}/BMC`, `${INVENTORY}/BIOS`),
+      [`${INVENTORY}/BMC`]: { Id: "BMC", Version: "1.2.3" },
+      [`${INVENTORY}/BIOS`]: { Id: "BIOS", Version: "5.0" },
+    };
+    let hook = gap(`${INVENTORY}/BMC`);
+    await using lab = await treeLab(tree, (request) => {
+      if (request.method !== "POST") return hook?.(request);
+      hook = undefined;
+      return [204];
+    });
+    const image = { uri: "https://images.example/bmc.bin" };
+
+    const updated = lab.client.updateFirmware(
+      { image, targets: [], allowDowngrade: false },
+      { updateMs: 10_000, verifyMs: 10_000 },
+      signal,
+    );
+
+    await expect(updated).rejects.toMatchObject({ class: "verify" });
+    expect(lab.writes()).toHaveLength(1);
+  },
+);
+
+describe("RAID of makers:", () => {
+  const STORAGE = `${SYSTEM}/Storage`;
+  const VOLUMES = `${STORAGE}/b/Volumes`;
+  const link = (path: string) => ({ "@odata.id": path });
+  const raidTree = (...volumes: readonly object[]): Tree => ({
+    ...treeOf({ PowerState: "Off", Storage: link(STORAGE) }),
+    [STORAGE]: collection(`${STORAGE}/a`, `${STORAGE}/b`),
+    [`${STORAGE}/a`]: { Id: "a", Drives: [link(`${STORAGE}/a/Drives/0`)] },
+    [`${STORAGE}/b`]: { Id: "b", Drives: [link(`${STORAGE}/b/Drives/0`)], Volumes: link(VOLUMES) },
+    [`${STORAGE}/b/Drives/0`]: { Id: "0", Status: { State: "Enabled" } },
+    [VOLUMES]: collection(...volumes.map((_, index) => `${VOLUMES}/${index}`)),
+    ...Object.fromEntries(
+      volumes.map((volume, index) => [`${VOLUMES}/${index}`, { Id: `${index}`, ...volume }]),
+    ),
+  });
+  const limits = { changeMs: 10_000, verifyMs: 10_000 };
+
+  test("RW137: a volume is created by RAIDType and Links.Drives alone, without a size for the largest", async () => {
+    const tree = raidTree();
+    const hook: Hook = ({ method, body }) => {
+      if (method !== "POST") return undefined;
+      const unknown = ["VolumeType", "Encrypted", "CapacityBytes", "Drives"].find(
+        (name) => name in Object(body),
+      );
+      if (unknown) return [400, refusal("Base.1.8.PropertyUnknown", `${unknown} is unknown`, unknown)];
+      tree[VOLUMES] = collection(`${VOLUMES}/9`);
+      tree[`${VOLUMES}/9`] = { Id: "9", ...Object(body) };
+      return [201, {}, { location: `${VOLUMES}/9` }];
+    };
+    const request = { volumes: [{ name: "os", level: "RAID0", drives: 1 }] } as const;
+
+    const { said, writes } = await run(tree, hook, (client) => client.setRaid(request, limits, signal));
+
+    expect(said).toMatch(/^created: os \(RAID0\)/);
+    expect(writes).toHaveLength(1);
+  });
+
+  test("RW138: a storage without Volumes is left out, and a deletion has no apply time that was not asked for", async () => {
+    const tree = raidTree({
+      Name: "data",
+      RAIDType: "RAID0",
+      Links: { Drives: [link(`${STORAGE}/b/Drives/0`)] },
+      "@Redfish.OperationApplyTimeSupport": { SupportedValues: ["Immediate", "OnReset"] },
+    });
+    const hook: Hook = ({ method, body }) => {
+      if (method !== "DELETE") return undefined;
+      if (body !== undefined) return [400, refusal(GENERAL, "The request has a body.")];
+      tree[VOLUMES] = collection();
+      return [204];
+    };
+
+    const { said, writes } = await run(tree, hook, (client) =>
+      client.clearRaid({ volumes: ["data"] }, limits, signal),
+    );
+
+    expect(said).toMatch(/data/);
+    expect(writes).toEqual([["DELETE", `${VOLUMES}/0`, undefined]]);
+  });
+});
+
+test("RW148: adapters that only EthernetInterfaces lists are in the inventory", async () => {
+  const NICS = `${SYSTEM}/EthernetInterfaces`;
+  const tree: Tree = {
+    ...treeOf({ EthernetInterfaces: { "@odata.id": NICS } }),
+    [NICS]: collection(`${NICS}/1`),
+    [`${NICS}/1`]: { Id: "1", MACAddress: "02:00:00:00:00:01", SpeedMbps: 25_000 },
+  };
+  await using lab = await treeLab(tree);
+
+  expect((await lab.client.getHardware(signal)).nics).toMatchObject([{ mac: "02:00:00:00:00:01" }]);
 });
 
 describe("a quoted secret", () => {

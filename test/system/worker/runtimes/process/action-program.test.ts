@@ -53,6 +53,7 @@ describe("the actions of the program itself", () => {
     idempotentNames: () => [],
     find: async (name) => ({
       idempotent: name === "power-on",
+      problems: async () => [],
       run: () => Promise.reject(new Error("not run")),
     }),
   });

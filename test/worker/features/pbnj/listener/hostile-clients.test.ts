@@ -35,7 +35,7 @@ function http2Frame(type: number, flags: number, stream: number, payload: Buffer
   return Buffer.concat([header, payload]);
 }
 
-/** Over TLS if the API has it, and with HTTP/2 if `said` is. */
+/** Connects with TLS if the API uses it, and offers HTTP/2 if `said` is an HTTP/2 preface. */
 const raw = ({ url, port }: { readonly url: string; readonly port: number }, said = "") => {
   const protocol = said.startsWith("PRI") ? "h2" : "http/1.1";
   const secure = url.startsWith("https:") ? { ca: server.cert, ALPNProtocols: [protocol] } : undefined;

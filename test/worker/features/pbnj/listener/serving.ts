@@ -91,7 +91,7 @@ export async function serving({ files = {}, log = silentLogger, ...options }: Se
         nodeOptions: { ca: server.cert, ...more.nodeOptions },
       }),
     post: (path: string, body: string, more: PostOptions = {}) => post(`${listener.url}${path}`, body, more),
-    /** As the worker does it once a file has changed. */
+    /** Changes a file and reloads it, like the worker. */
     change(name: WatchedFileName, text: string) {
       const file = access.watchedFiles().find((watched) => watched.name === name);
       if (!file) throw new Error(`${name} is not watched`);

@@ -75,7 +75,7 @@ export function clientsOf(baseUrl: string) {
     machine: createClient(Machine, transport),
     bmc: createClient(BMC, transport),
     diagnostic: createClient(Diagnostic, transport),
-    /** As PBnJ's client waits. */
+    /** Waits for a task's end, like PBnJ's client. */
     ended: (asked: Promise<{ readonly taskId: string }>) => untilComplete(task, asked),
   };
 }

@@ -83,7 +83,7 @@ export const StatusResponseSchema: GenMessage<StatusResponse> = /*@__PURE__*/
  */
 export type Error = Message<"github.com.tinkerbell.pbnj.api.v1.Error"> & {
   /**
-   * Of gRPC.
+   * The gRPC status code.
    *
    * @generated from field: int32 code = 1;
    */

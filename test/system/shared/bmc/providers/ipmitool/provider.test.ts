@@ -385,7 +385,7 @@ sleep 300`);
   });
 });
 
-/** What stands where the secrets' files are made, and might be theirs. */
+/** Files in the folder of the secrets' files that might be these files. */
 function temporaryFiles(): string[] {
   return ["/dev/shm", tmpdir()].flatMap((folder) =>
     readdirSync(folder).filter((name) => /^pbnj-[0-9a-f]{32}$/.test(name)),

@@ -1,7 +1,7 @@
 import type { Clock } from "../../shared/clock.ts";
 
-/** Gives out turns, evenly spaced: at most so many per second, without bursts. */
-export class Pacer {
+/** Limits how often callers act per second, evenly spaced and without bursts. */
+export class RateLimiter {
   readonly #clock: Clock;
   readonly #spacingMs: number;
   #nextMs = Number.NEGATIVE_INFINITY;
@@ -11,7 +11,7 @@ export class Pacer {
     this.#clock = clock;
   }
 
-  /** Resolves when it is the caller's turn; rejects with the signal's reason. */
+  /** Resolves when the caller may act; rejects with the signal's reason. */
   async turn(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const nowMs = this.#clock.monotonicMs();
