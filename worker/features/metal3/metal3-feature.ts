@@ -13,10 +13,12 @@ export const metal3 = {
   name: "metal3",
   settings: metal3Settings,
   isUsed: usesHosts,
-  async open({ config, inventory, log, own, state }) {
+  async open({ config, log, machines, process }) {
     const { stopGraceMs } = config;
+    const { inventory } = machines;
+    const { own, state } = process;
     const options = { inventory, actions: own.library, state: state.id, log, stopGraceMs };
-    return { runtime: await openHosts(options) };
+    return [{ kind: "runtime", wrap: await openHosts(options) }];
   },
 } satisfies FeatureDefinition<SharedConfig & HostUse>;
 
