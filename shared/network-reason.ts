@@ -26,3 +26,16 @@ export function networkReason(error: unknown): string | undefined {
 export function errorCode(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
+
+/** How many causes are looked through. */
+const MOST_CAUSES = 8;
+
+/** Whether a host has answered that nothing listens there, as an error or one of its causes says. */
+export function isConnectionRefused(error: unknown): boolean {
+  let cause = error;
+  for (let depth = 0; depth < MOST_CAUSES && cause instanceof Error; depth += 1) {
+    if (errorCode(cause) === "ECONNREFUSED") return true;
+    cause = cause.cause;
+  }
+  return false;
+}

@@ -69,9 +69,16 @@ function endOf(result: ActionResult, anonymiser: Anonymiser): Recording["action"
   return {
     name,
     ok,
-    message: anonymiser.text(message),
+    message: anonymousMessage(message, anonymiser),
     ...defined({ class: errorClass, provider, checks }),
   };
+}
+
+/** A user may have a name that is a known word, which is replaced in the BMC's answers, too. */
+function anonymousMessage(message: string, anonymiser: Anonymiser): string {
+  const [, before, name, rest] = /^((?:\w+: )?(?:there is no )?user )([^\s:]+)(.*)$/s.exec(message) ?? [];
+  if (before === undefined || name === undefined || rest === undefined) return anonymiser.text(message);
+  return `${anonymiser.text(before)}${anonymiser.value(name, "UserName")}${anonymiser.text(rest)}`;
 }
 
 /** The result of `check`: which checks passed, without their details. */

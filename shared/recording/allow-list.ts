@@ -136,13 +136,16 @@ const MESSAGE_ID =
   /(?<=\bIDRAC\.\d{1,2}\.\d{1,2}\.)[A-Z]{2,4}\d{3,4}(?!\w)|(?<!\w)(?:BAR|BIOS|CPU|FAN|IPA|JCP|LC|LOG|MEM|NIC|PR|PSU|PWR|RAC|RAM|RED|SEC|SUP|SWC|SYS|TMP|USR|VRM)\d{3,4}(?!\w)|(?<!\w)FQXSP[A-Z]{2}\d{4}[A-Z](?!\w)/g;
 /** Names of UEFI boot options, such as `Boot0001`. */
 const BOOT_OPTION = /(?<!\w)Boot[\dA-F]{4}(?!\w)/g;
+/** Numbers of maker and product in this project's words, which an IPMI BMC's answer has as well: `enterprise 674 product 0x0100`. */
+const PRODUCT =
+  /(?<=\benterprise )\d{1,6}(?= product )|(?<=\benterprise \d{1,6} product )0x[\da-f]{4}(?!\w)/g;
 const BAUD = /(?<![\w.-])(?:1200|2400|4800|9600|19200|38400|57600|115200)(?![\w.-])/g;
 const PORT = /(?<=[\w\])]:)(?:2049|3128|4433|5000|5120|5900|5985|8000|8080|8443|8888|1699[2-5])(?![\w.:])/g;
 
 /** What stays in a text because of its form, beside known words. */
 export function knownForms(role: FieldRole): readonly RegExp[] {
   const own = role === "version" ? [DOTTED] : role === "model" ? [SERIES] : [];
-  return [MOMENT, YEAR, DURATION, UNIT, SCHEMA_VERSION, MESSAGE_ID, BOOT_OPTION, BAUD, PORT, ...own];
+  return [MOMENT, YEAR, DURATION, UNIT, SCHEMA_VERSION, MESSAGE_ID, BOOT_OPTION, PRODUCT, BAUD, PORT, ...own];
 }
 
 /** Whether a measure's value is a number, with or without its unit. */

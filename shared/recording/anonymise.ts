@@ -352,7 +352,9 @@ export class Anonymiser {
 
   #token(token: string, kind: IdentityKind, isIdentity: boolean): string {
     if (!isIdentity && (isKnown(token) || HEX_BYTE.test(token))) return token;
-    if (/^0x[\da-f]+$/i.test(token)) return `${token.slice(0, 2)}${this.#standIns.of(kind, token.slice(2))}`;
+    if (/^0x[\da-f]+$/i.test(token)) {
+      return `${token.slice(0, 2)}${hexDigits(this.#standIns.of(kind, token.slice(2)))}`;
+    }
     return (
       this.#encoded(token, kind, isIdentity) ??
       this.#standIns.of(MAC.test(token) ? "MAC address" : kind, token)
@@ -396,6 +398,10 @@ const OTHER_ROLES: readonly FieldRole[] = ["secret", "measure", "model", "versio
 
 function isIdentity(role: FieldRole): role is IdentityKind {
   return !OTHER_ROLES.includes(role);
+}
+
+function hexDigits(text: string): string {
+  return text.replace(/[^\da-f]/gi, (character) => (character.charCodeAt(0) % 16).toString(16));
 }
 
 /** Whether the text is no word and reveals nothing on its own. */

@@ -256,7 +256,8 @@ export type RecordedCommand = z.infer<typeof IpmiExchange>;
 /** Reads a recording, compressed or not. Throws one line that says what is wrong with it. */
 export function parseRecording(bytes: Uint8Array): Recording {
   const value = parseJson(unzipped(bytes));
-  if (hasLongList(value)) throw new Error(`it is not a recording: a list has more than ${MOST_RESOURCES} entries`);
+  if (hasLongList(value))
+    throw new Error(`it is not a recording: a list has more than ${MOST_RESOURCES} entries`);
   const parsed = Recording.safeParse(value);
   if (parsed.success) {
     if (Object.keys(parsed.data.resources).length <= MOST_RESOURCES) return parsed.data;

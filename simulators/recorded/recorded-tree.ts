@@ -53,6 +53,8 @@ export class RecordedTree implements WholeTree {
   readonly profile: RedfishProfile;
   /** Called when the BMC is to restart. */
   onRestart: () => void = () => undefined;
+  /** When the BMC was last reset in this replay. */
+  #restartedMs: number | undefined;
   readonly #resources: RecordedResources;
   readonly #recording: Recording;
   readonly #replay: Replay;
@@ -194,13 +196,20 @@ export class RecordedTree implements WholeTree {
       shown["SerialConsole"] = console;
     }
     if (this.#resources.typeOf(path) === "Manager" && typeof body["DateTime"] === "string") {
-      const now = new Date(Date.now() + this.#clockSkewMs).toISOString().slice(0, 19);
-      shown["DateTime"] = `${now}+00:00`;
+      shown["DateTime"] = this.#onItsClock(Date.now());
       if ("DateTimeLocalOffset" in body) shown["DateTimeLocalOffset"] = "+00:00";
+    }
+    if (this.#restartedMs !== undefined && typeof body["LastResetTime"] === "string") {
+      if (this.#resources.typeOf(path) === "Manager")
+        shown["LastResetTime"] = this.#onItsClock(this.#restartedMs);
     }
     const { etag } = this.#recording;
     if (etag === undefined || Array.isArray(body["Members"])) return ok(shown);
     return withTag(shown, this.profile);
+  }
+
+  #onItsClock(ms: number): string {
+    return `${new Date(ms + this.#clockSkewMs).toISOString().slice(0, 19)}+00:00`;
   }
 
   /** Only what the resource shows: a recorded target that is no device of the simulator's machine stays until it is changed. */
@@ -413,6 +422,7 @@ export class RecordedTree implements WholeTree {
         if (types && type !== undefined && !types.includes(String(type))) {
           return refusal(400, "Base.1.8.ActionParameterValueNotInList", `${type} is not in the list.`);
         }
+        this.#restartedMs = Date.now();
         this.onRestart();
         return noContent;
       }

@@ -27,6 +27,7 @@ const shownOf = ({ ok, class: errorClass, message = "" }: Ended) => ({
     .replaceAll(/\b[a-z]+:\/\/[^\s,]+/g, "a URL")
     .replaceAll(/\b\d+(\.\d+){3}(:| port )\d+/g, "the BMC")
     .replaceAll(/\b\d+(\.\d+){3}\b/g, "an address")
+    .replaceAll(/\/tmp\/\S+/g, "a file")
     .replaceAll(/"[^"]*"/g, "a name"),
 });
 
@@ -69,7 +70,7 @@ async function replay(
     ...{ BMC_USERNAME: username, BMC_PASSWORD: password },
     ...(ipmi ? { IPMI_PORT: String(ipmi.port) } : { REDFISH_PORT: String(redfish.port) }),
   };
-  const [, user] = /\buser (\S+)/.exec(recording.action?.message ?? "") ?? [];
+  const [, user] = /^(?:\w+: )?(?:there is no )?user ([^\s:]+)/.exec(recording.action?.message ?? "") ?? [];
   const asked = given["USER_NAME"] === undefined || user === undefined ? {} : { USER_NAME: user };
   try {
     return resultOf(await runAction(name, { env: { ...given, ...own, ...asked }, clock: systemClock }));

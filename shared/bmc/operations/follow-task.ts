@@ -140,11 +140,17 @@ export class BackgroundWork<Drivers> {
     return now ? `${this.#started?.name}: ${saidBy(now) || now.state}` : "";
   }
 
-  /** Waits until it has ended. Throws if that is no success, and `timeout` if it is still running then. */
-  async ended(what: string, limitMs: number): Promise<void> {
+  /**
+   * Waits until it has ended, at most until `endsMs` on the monotonic clock, and else for `limitMs`. Throws if that is no success,
+   * and `timeout` if it is still running then.
+   */
+  async ended(
+    what: string,
+    limitMs: number,
+    endsMs = this.#port.clock.monotonicMs() + limitMs,
+  ): Promise<void> {
     const started = this.#started;
     if (!started) return;
-    const endsMs = this.#port.clock.monotonicMs() + limitMs;
     const end = await followTask(this.#port, { what, signal: this.#signal, started, endsMs, limitMs });
     const error = this.#error(`the ${what}`, end);
     if (error) throw error;

@@ -1,6 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { SessionProvider } from "../../contract/vocabulary.ts";
 import { formatSeconds } from "../../duration.ts";
+import { isConnectionRefused } from "../../network-reason.ts";
 import { withTimeout } from "../../timeout.ts";
 import { type Access, defineOperations, type Plan, type Run, type SessionBase } from "./access.ts";
 import { ok } from "./finding.ts";
@@ -256,6 +257,7 @@ class ResetProof {
   #silentLooks = 0;
   #silentSinceMs: number | undefined;
   #hasAnswered = false;
+  #hasRefused = false;
   #forgotten = 0;
   #isSilenceProof = false;
   #denial: string | undefined;
@@ -299,6 +301,7 @@ class ResetProof {
     if (seen instanceof BmcError) {
       const isSilent = seen.class === "unreachable" && nowMs - atMs >= SILENT_MS;
       this.#silentSinceMs ??= atMs;
+      this.#hasRefused ||= isConnectionRefused(seen);
       this.#silentLooks += isSilent ? SURE_LOOKS : 1;
       this.#wasSilent ||= this.isAway;
       return;
@@ -325,7 +328,9 @@ class ResetProof {
   #noteSilence(nowMs: number): void {
     const { lost } = this.#sent;
     const lastedMs = nowMs - (this.#silentSinceMs ?? nowMs);
-    this.#isSilenceProof ||= lost === undefined || this.#hasAnswered || lastedMs >= SAME_FAULT_MS;
+    // What is lost on the way is not refused by the host.
+    const isOther = this.#hasAnswered || this.#hasRefused || lastedMs >= SAME_FAULT_MS;
+    this.#isSilenceProof ||= lost === undefined || isOther;
   }
 
   #noteStart({ startedMs, clockMs }: BmcStart, nowMs: number): void {

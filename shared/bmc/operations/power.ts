@@ -253,7 +253,7 @@ export async function setPower(port: PowerPort, request: PowerRequest): Promise<
       }
       const endsMs = port.clock.monotonicMs() + request.timeoutMs;
       const { mark } = await sendCommand(port, "reset", before, endsMs);
-      await ended(port, "reset", { from: before, before: mark }, endsMs);
+      await ended(port, "reset", { from: before, before: mark }, { endsMs, limitMs: request.timeoutMs });
       const leftMs = Math.max(0, endsMs - port.clock.monotonicMs());
       await reach(port, "on", leftMs, "the reset was accepted", request.timeoutMs);
       return { before, after: "on", changed: true, summary: `reset, on after ${took()}` };
@@ -429,7 +429,7 @@ async function cycle(
   if (failure) throw failure;
   const leftMs = () => Math.max(0, endsMs - port.clock.monotonicMs());
   // What was too fast to be seen is shown by its task alone.
-  if (!held) await ended(port, "cycle", { from, before: mark }, endsMs);
+  if (!held) await ended(port, "cycle", { from, before: mark }, { endsMs, limitMs: request.timeoutMs });
   await reach(port, "on", leftMs(), "the cycle was accepted", request.timeoutMs);
   return held ? "off, then on" : "confirmed by the BMC, too fast to observe off";
 }
@@ -519,11 +519,11 @@ async function ended(
   port: PowerPort,
   name: "reset" | "cycle",
   machine: { readonly from: PowerState; readonly before: ResetMark | undefined },
-  endsMs: number,
+  { endsMs, limitMs }: { readonly endsMs: number; readonly limitMs: number },
 ): Promise<void> {
   const leftMs = () => Math.max(0, endsMs - port.clock.monotonicMs());
   try {
-    await port.work?.ended(name, leftMs());
+    await port.work?.ended(name, limitMs, endsMs);
   } catch (thrown) {
     if (!(thrown instanceof EndUnknown)) throw thrown;
     const { proof } = await deedOf(port, machine, Math.min(CYCLE_WATCH_MS, leftMs()));

@@ -4,7 +4,10 @@ import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import { redfishLab } from "../../../support/bmc-lab.ts";
 
 const signal = new AbortController().signal;
-const silence = new BmcError("unreachable", "connection refused");
+const silence = new BmcError("unreachable", "timed out");
+const refused = new BmcError("unreachable", "connection refused", {
+  cause: Object.assign(new Error("connect"), { code: "ECONNREFUSED" }),
+});
 const lost = new BmcError("timeout", "no answer", { uncertain: true });
 
 const silences = (count: number) => Array.from({ length: count }, () => silence);
@@ -138,6 +141,10 @@ describe("a reset of the BMC", () => {
       bmc: bmcThat(["answers", silence, silence, "answers"], lost),
     },
     {
+      proof: "connections that are refused, after an answer that was lost",
+      bmc: bmcThat([refused, refused, "answers"], lost),
+    },
+    {
       proof: "a silence that lasts, whose own answer was lost",
       bmc: bmcThat([silence, ...silences(8), "answers"], lost),
     },
@@ -221,7 +228,7 @@ describe("a reset of the BMC", () => {
 
     await expect(resetManager(bmc, "cold", 30_000)).rejects.toMatchObject({
       class: "timeout",
-      message: "the BMC did not answer within 30.0 s of its reset: connection refused",
+      message: "the BMC did not answer within 30.0 s of its reset: timed out",
     });
     expect(bmc.clock.monotonicMs()).toBe(30_000);
   });

@@ -139,9 +139,20 @@ export class RedfishUsers implements UserDriver {
     const found = (await this.#system.service.find(SERVICE, AccountService, signal))?.value ?? {};
     const { ActiveDirectory: ad, LDAP: ldap, OAuth2: oauth, TACACSplus: tacacs } = found;
     const more = this.#system.service.localPath(found.AdditionalExternalAccountProviders?.["@odata.id"]);
-    if (more !== undefined && (await this.#members.count(more, signal))) return true;
+    if (more !== undefined && (await this.#mayHaveMembers(more, signal))) return true;
     if (found.Oem?.Hpe?.DirectorySettings?.LdapServiceEnabled) return true;
     return [ad, ldap, oauth, tacacs].some((provider) => provider?.ServiceEnabled === true);
+  }
+
+  /** A collection that the BMC does not show, as iDRACs do without a license, may have members. */
+  async #mayHaveMembers(path: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      return ((await this.#members.count(path, signal)) ?? 0) > 0;
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (!["protocol", "unsupported", "verify"].includes(BmcError.from(thrown).class)) throw thrown;
+      return true;
+    }
   }
 
   async create(user: NewUser, signal: AbortSignal): Promise<void> {
