@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
-const mocked = "test/worker/core/execution/crash-points.test.ts";
+const mocked = "test/worker/core/run/crash-points.test.ts";
 const system = "test/system/**";
 const interop = "test/interop/**/*.test.ts";
 const kubernetes = "test/interop/kubernetes/**/*.test.ts";

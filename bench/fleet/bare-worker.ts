@@ -7,7 +7,7 @@ import { type buildConnector, Client } from "undici";
 import { type Backoff, backoffMs } from "../../shared/backoff.ts";
 import type { Action } from "../../worker/core/action/action.ts";
 import { ActionSlots, MachineLocks, Turns } from "../../worker/core/turns/turns.ts";
-import { createTinkTransport } from "../../worker/sources/tink/tink-transport.ts";
+import { connectTinkApi } from "../../worker/sources/tink/tink-api.ts";
 
 interface Inventory {
   readonly defaults: { readonly credentials: { readonly username: string; readonly passwordFile: string } };
@@ -47,7 +47,7 @@ if (import.meta.main) {
   const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
   const folder = join(process.env["XDG_STATE_HOME"] ?? ".", "steps");
   await mkdir(folder);
-  const transport = createTinkTransport({ server: String(values["grpc-server"]), tls: false });
+  const transport = connectTinkApi({ server: String(values["grpc-server"]), tls: false });
   const turns = new Turns(new MachineLocks(), new ActionSlots(Number(values["max-actions"])));
 
   const carryOut = async (action: Action, { port, scheme }: Redfish) => {

@@ -12,10 +12,10 @@ import type { SessionProvider } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
 import { type ProgressLines, withProgress } from "../../shared/progress-lines.ts";
 import { redactor } from "../../shared/secret-forms.ts";
-import type { Difference, Setting } from "../../worker/core/action/drift-seen.ts";
 import { compare, withoutSecrets } from "../../worker/features/drift/compare.ts";
 import { UPDATE_TIMEOUT_MS } from "../../worker/features/drift/next-correction.ts";
 import { readMachine } from "../../worker/features/drift/read-machine.ts";
+import type { Difference, Setting } from "../../worker/features/shared/drift-seen.ts";
 import { type Correction, confirmed, correct } from "./correct.ts";
 
 /** The default timeout of an action. */

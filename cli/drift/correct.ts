@@ -2,9 +2,9 @@ import type { BmcClient } from "../../shared/bmc/client.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
-import type { Difference, Setting } from "../../worker/core/action/drift-seen.ts";
 import { reasonToStayOff } from "../../worker/features/drift/compare.ts";
 import { biosValuesOf, CORRECTION_ORDER, updateOf } from "../../worker/features/drift/next-correction.ts";
+import type { Difference, Setting } from "../../worker/features/shared/drift-seen.ts";
 
 /** What became of a difference. */
 export interface Correction {

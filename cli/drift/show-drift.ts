@@ -1,6 +1,6 @@
 import { count } from "../../shared/count.ts";
 import { printable, printableLine } from "../../shared/printable.ts";
-import type { Difference } from "../../worker/core/action/drift-seen.ts";
+import type { Difference } from "../../worker/features/shared/drift-seen.ts";
 import { hasDrift, type MachineDrift } from "./check-machine.ts";
 
 /** The longest state is `unsupported`. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type FileHandle, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { readTextFile } from "../../shared/read-text-file.ts";
 import { textOf } from "../../shared/text-of.ts";
-import { readTextFile } from "../../worker/document/read-text-file.ts";
 
 const PERMISSIONS = 0o7777;
 

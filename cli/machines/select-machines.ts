@@ -1,7 +1,7 @@
 import { parseArguments } from "../../shared/contract/given.ts";
 import { formatProblem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
-import { fileProblemOf, readTextFile } from "../../worker/document/read-text-file.ts";
+import { fileProblemOf, readTextFile } from "../../shared/read-text-file.ts";
 import type { Inventory, Machine } from "../../worker/machines/inventory.ts";
 import { parseInventory } from "../../worker/machines/parse-inventory.ts";
 import { isAmong, matchesName } from "../../worker/policy/wildcard.ts";

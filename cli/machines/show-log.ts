@@ -2,7 +2,7 @@ import { progressOf } from "../../shared/contract/progress.ts";
 import { isLogged, type LogLevel } from "../../shared/logger.ts";
 import { printable } from "../../shared/printable.ts";
 import { hiddenProgress, openProgressLines, type ProgressLines } from "../../shared/progress-lines.ts";
-import { readLogLine } from "../../worker/core/runtime/log-line.ts";
+import { readLogLine } from "../../worker/core/action/log-line.ts";
 import type { Format } from "./show-results.ts";
 
 export interface ActionsLog {

@@ -1,8 +1,8 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { z } from "zod";
+import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { startTinkServer } from "../../simulators/tink/server.ts";
 import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
-import { parseImageReference } from "../../worker/core/action/image-reference.ts";
 import { serveOrders, setupOf } from "./host.ts";
 import type { ActionRecord } from "./records.ts";
 

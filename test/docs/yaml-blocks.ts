@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { z } from "zod";
-import { readTextFile } from "../../worker/document/read-text-file.ts";
+import { readTextFile } from "../../shared/read-text-file.ts";
 import { v1alpha2 } from "../../worker/features/rufio/v1alpha2.ts";
 import { parseInventory } from "../../worker/machines/parse-inventory.ts";
 import { loadConfig } from "../../worker/main/load-config.ts";

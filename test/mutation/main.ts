@@ -15,18 +15,20 @@ interface Part {
 const PARTS: Readonly<Record<string, Part>> = {
   execution: {
     mutate: [
-      "worker/core/execution/{action-record,admit,adopt,credentials,executor,launch,orphan-sweep,run-action}.ts",
+      "worker/core/run/{action-run,adopt,executor,known,orphan-sweep,services,start}.ts",
+      "worker/machines/launch-credentials.ts",
     ],
     testFiles: [
       "test/worker/{executor-journal,legacy-again,legacy-hooks}.test.ts",
-      "test/worker/{execution,lanes}/*.test.ts",
-      "test/worker/core/execution/crash-points.test.ts",
+      "test/worker/core/{run,lanes}/*.test.ts",
+      "test/worker/machines/launch-credentials.test.ts",
+      "test/worker/core/run/crash-points.test.ts",
       "test/worker/features/status/worker.test.ts",
     ],
   },
   reports: {
-    mutate: ["worker/core/execution/{reports,send-report}.ts"],
-    testFiles: ["test/worker/core/execution/{reports,outages}.test.ts"],
+    mutate: ["worker/core/reports/*.ts"],
+    testFiles: ["test/worker/core/reports/*.test.ts", "test/worker/core/run/outages.test.ts"],
   },
   journal: {
     mutate: ["worker/core/journal/*.ts"],

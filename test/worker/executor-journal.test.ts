@@ -2,11 +2,14 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, test, vi } from "vitest";
 import { silentLogger } from "../../shared/logger.ts";
-import { type Action, type ActionStatus, actionKey } from "../../worker/core/action/action.ts";
+import {
+  type Action,
+  type ActionStatus,
+  actionKey,
+  WorkflowDeleted,
+} from "../../worker/core/action/action.ts";
 import { bootTimeIn } from "../../worker/core/action/boot-time.ts";
 import { type ActionEvent, noObserver } from "../../worker/core/action/observer.ts";
-import { WorkflowDeleted } from "../../worker/core/action/workflow-deleted.ts";
-import type { ExecutorOptions, Target } from "../../worker/core/execution/executor-options.ts";
 import type { JournalEntry, JournalPhase } from "../../worker/core/journal/entry.ts";
 import { MemoryJournal } from "../../worker/core/journal/memory-journal.ts";
 import {
@@ -14,17 +17,24 @@ import {
   outputOptions,
   type ReturnedAction,
   type Runtime,
-} from "../../worker/core/runtime/runtime.ts";
-import type { Acknowledgement } from "../../worker/core/source/source.ts";
+} from "../../worker/core/ports/runtime.ts";
+import type { Acknowledgement } from "../../worker/core/ports/source.ts";
 import type { LockPurpose } from "../../worker/core/turns/turns.ts";
 import { TO_BEGIN } from "../../worker/features/legacy/returning-ids.ts";
 import { actionLabels } from "../../worker/runtimes/docker/container-spec.ts";
 import { DockerRuntime } from "../../worker/runtimes/docker/docker-runtime.ts";
 import { LogStream } from "../../worker/runtimes/log-stream.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
-import { briefRuntime, executorLab, FullJournal, idleRuntime } from "./core/execution/executor-lab.ts";
 import { entryOf } from "./core/journal/entries.ts";
 import { journalLab } from "./core/journal/journal-lab.ts";
+import {
+  briefRuntime,
+  executorLab,
+  FullJournal,
+  idleRuntime,
+  type LabOptions,
+  type LabTarget,
+} from "./core/run/executor-lab.ts";
 import { empty, FakeEngine, inTurn, json } from "./runtimes/docker/fake-engine.ts";
 import { canary, scriptedRequest, testConnection } from "./runtimes/launch-request.ts";
 
@@ -166,7 +176,7 @@ test("an action whose workflow is deleted is stopped, and its end is not reporte
     },
   };
   const { executor, reports, signals } = executorLab(runtime, journal, observer, {
-    cancelOf: () => deleted.signal,
+    source: { deletions: { cancelOf: () => deleted.signal } },
   });
   const { action } = scriptedRequest(["err:begun\\n", "sleep:60000"]).request;
 
@@ -310,7 +320,7 @@ describe("an action of an earlier run", () => {
     for (const entry of journal.unfinished()) await journal.write(entry);
     const { executor, reports, stop, signals } = executorLab(briefRuntime(), journal, noObserver, {
       clock,
-      isShared: () => true,
+      source: { isShared: true },
     });
 
     const recovered = executor.recover(signals);
@@ -379,7 +389,7 @@ describe("an action whose journal entry is damaged", () => {
   /** A journal with that entry, and a runtime that counts what it is asked. */
   async function damagedLab(
     adoption: Adoption | ((left: ReturnedAction) => Adoption),
-    more: Partial<ExecutorOptions> = {},
+    more: LabOptions = {},
   ) {
     const files = await journalLab();
     await writeFile(join(files.directory, `${key}.json`), '{"version": 2, "key": ');
@@ -484,7 +494,7 @@ describe("an action whose journal entry is damaged", () => {
     const outcome = { ok: false, message, ...NOW_ENDED, timedOut: false, killed: false };
     const given = await damagedLab(
       { kind: "ended", ended: { outcome, remove: async () => undefined } },
-      { permit: () => ({ allowed: false, reason: "no longer allowed" }) },
+      { locate: () => ({ ok: false, reason: "no longer allowed" }) },
     );
 
     await given.executor.execute(action, given.signals);
@@ -530,7 +540,7 @@ it.each([
   ["has another BMC", { ok: true, machine: "m1", lockKey: "other.example" }, [], "returned"],
 ] as const)("an action that %s after it waited for its turn is not run", async (_, later, states, end) => {
   const run = vi.fn(briefRuntime().run);
-  const targets: Target[] = [{ ok: true, machine: "m1", lockKey: "bmc.example" }];
+  const targets: LabTarget[] = [{ ok: true, machine: "m1", lockKey: "bmc.example" }];
   const locate = () => targets.shift() ?? later;
   const seen: string[] = [];
   const observer = { ...noObserver, action: ({ kind }: ActionEvent) => void seen.push(kind) };
@@ -627,7 +637,7 @@ it("a rejected end is kept with what was launched, and its action is answered fr
   const remove = vi.fn(async () => undefined);
   let answer: Acknowledgement = { kind: "rejected", code: "PermissionDenied", reason: "HTTP 403" };
   const reports: string[] = [];
-  const sink = {
+  const source = {
     async report({ state }: ActionStatus): Promise<Acknowledgement> {
       reports.push(state);
       return state === "running" ? { kind: "acknowledged" } : answer;
@@ -637,7 +647,7 @@ it("a rejected end is kept with what was launched, and its action is answered fr
   const deliveries: string[] = [];
   const action = (event: ActionEvent) => void (event.kind === "reported" && deliveries.push(event.delivery));
   const life = () =>
-    executorLab({ ...briefRuntime({ remove }), run }, journal, { ...noObserver, action }, { sink });
+    executorLab({ ...briefRuntime({ remove }), run }, journal, { ...noObserver, action }, { source });
   const served = scriptedRequest(["host"]).request.action;
 
   const first = life();

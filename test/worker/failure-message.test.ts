@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { MemoryJournal } from "../../worker/core/journal/memory-journal.ts";
 import { actionFolder } from "../../worker/runtimes/process/action-program.ts";
 import { ProcessRuntime } from "../../worker/runtimes/process/process-runtime.ts";
-import { executorLab } from "./core/execution/executor-lab.ts";
+import { executorLab } from "./core/run/executor-lab.ts";
 import { canary, resultStep, scriptedRequest } from "./runtimes/launch-request.ts";
 
 const programs = actionFolder(join(import.meta.dirname, "../support/fixtures/actions"));

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { systemClock } from "../../shared/clock.ts";
 import { DRY_RUN, isDryRun } from "../../shared/contract/dry-run.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
+import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import type { Logger } from "../../shared/logger.ts";
@@ -9,21 +10,26 @@ import { suggestion } from "../../shared/nearest-name.ts";
 import { printable, programLine } from "../../shared/printable.ts";
 import { openProgressLines, type ProgressLines, withProgress } from "../../shared/progress-lines.ts";
 import type { Action, ActionStatus, Outcome } from "../core/action/action.ts";
-import { parseImageReference } from "../core/action/image-reference.ts";
+import { noObserver } from "../core/action/observer.ts";
 import { MemoryJournal } from "../core/journal/memory-journal.ts";
-import type { Runtime } from "../core/runtime/runtime.ts";
-import type { Acknowledgement, StatusSink } from "../core/source/source.ts";
+import type { Runtime } from "../core/ports/runtime.ts";
+import type { Acknowledgement, Source } from "../core/ports/source.ts";
+import { Executor } from "../core/run/executor.ts";
+import { ActionSlots, MachineLocks, Turns } from "../core/turns/turns.ts";
 import { problemReport } from "../document/problem-report.ts";
 import type { RunInventory } from "../features/cluster-machines/run-inventory.ts";
 import { openHosts, usesHosts } from "../features/metal3/metal3-feature.ts";
 import type { Cluster } from "../kubernetes/client/cluster.ts";
 import { misspeltAgentIds } from "../machines/agent-id.ts";
+import { AuthGate } from "../machines/auth-gate.ts";
 import type { Inventory } from "../machines/inventory.ts";
-import { composeExecutor, referenceRefusal } from "../main/compose-executor.ts";
+import { SecretCommands } from "../machines/secret-commands.ts";
+import { composeMachines } from "../main/compose-machines.ts";
 import { composeRuntime, type RuntimeOptions } from "../main/compose-runtime.ts";
 import { loadConfig } from "../main/load-config.ts";
 import { openCluster } from "../main/open-cluster.ts";
 import type { WorkerConfig } from "../main/settings.ts";
+import { referenceRefusal } from "../policy/decide.ts";
 import { refusalsBefore } from "../policy/explain.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
 import { LOCAL_NAMESPACE, runnableActions } from "../template/actions.ts";
@@ -82,15 +88,20 @@ export async function runTemplate(
   const inventory = machines ?? config.inventory;
   const policy = () => config.policy;
   const runtime = await openRuntime(config, { log, own, env, policy, cluster, inventory });
-  const executor = composeExecutor(config, {
-    catalogue: own.library,
-    inventory,
-    policy,
-    sink: terminalSink(host.stdout, live),
-    runtime,
-    journal: new MemoryJournal(),
-    log,
-    clock: systemClock,
+  const terminal = terminalSource(host.stdout, live);
+  const executor = new Executor({
+    machines: composeMachines({
+      ...{ use: config, catalogue: own.library, inventory, policy },
+      ...{ authGate: new AuthGate(), secretCommands: new SecretCommands() },
+      secretNamespace: runtime.secretNamespace,
+    }),
+    ...{ runtime, journal: new MemoryJournal(), log, clock: systemClock, observer: noObserver },
+    turns: new Turns(new MachineLocks(), new ActionSlots(config.maxActions)),
+    sourceOf: () => terminal,
+    isLeading: () => true,
+    traceEnvironment: () => ({}),
+    defaultTimeoutMs: config.defaultActionTimeoutMs,
+    maxBackoffMs: config.backoffMaxIntervalMs,
   });
   // A run keeps no state: the orphans of one that was killed are found by their deadline alone.
   void runtime.sweep(() => false, stop.signal).catch(() => undefined);
@@ -239,9 +250,11 @@ const ENDED: ReadonlySet<string> = new Set(["SUCCESS", "FAILED", "TIMEOUT"]);
 /** Log messages that would only repeat the reports. */
 const REPORTED = ["action started", "action succeeded", "action failed", "action refused"];
 
-/** Prints the reports. */
-function terminalSink(out: NodeJS.WritableStream, live: ProgressLines | undefined): StatusSink {
+/** Prints the reports. It serves no actions: the template has them. */
+function terminalSource(out: NodeJS.WritableStream, live: ProgressLines | undefined): Source {
   return {
+    servesSeveral: () => false,
+    next: async () => ({ kind: "idle", reason: "the template has the actions" }),
     async report(status: ActionStatus): Promise<Acknowledgement> {
       live?.clear();
       out.write(`${printable(reportLine(status))}\n`);

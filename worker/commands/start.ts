@@ -4,6 +4,7 @@ import { defined } from "../../shared/defined.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import type { LogLevel } from "../../shared/logger.ts";
 import { programLine } from "../../shared/printable.ts";
+import { type ReadTextFile, readTextFile } from "../../shared/read-text-file.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { version } from "../../shared/version.ts";
 import {
@@ -14,7 +15,6 @@ import {
 import type { Worker } from "../core/lanes/worker.ts";
 import { filesOpenToAll } from "../document/open-to-all.ts";
 import { problemReport } from "../document/problem-report.ts";
-import { type ReadTextFile, readTextFile } from "../document/read-text-file.ts";
 import type { Cluster } from "../kubernetes/client/cluster.ts";
 import { loadConfig } from "../main/load-config.ts";
 import { openCluster } from "../main/open-cluster.ts";

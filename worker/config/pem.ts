@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import { FileProblem } from "../../shared/read-text-file.ts";
 import { Secret } from "../../shared/secret.ts";
-import { FileProblem } from "../document/read-text-file.ts";
 
 /** A file and its content. */
 export interface NamedText {

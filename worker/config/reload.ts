@@ -2,9 +2,35 @@ import { stat } from "node:fs/promises";
 import type { Clock } from "../../shared/clock.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
+import { fileProblemOf, type ReadTextFile } from "../../shared/read-text-file.ts";
 import { textOf } from "../../shared/text-of.ts";
-import type { FileSeen, Observer } from "../core/action/observer.ts";
-import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
+
+/** The files that are reloaded when they change, as log and metrics name them. */
+export const watchedFileNames = [
+  "inventory",
+  "policy",
+  "http-token-file",
+  "http-cert-file",
+  "http-key-file",
+  "http-client-ca-file",
+  "pbnj-cert-file",
+  "pbnj-key-file",
+  "pbnj-client-ca-file",
+  "pbnj-jwt-secret-file",
+  "pbnj-jwt-key-file",
+] as const;
+export type WatchedFileName = (typeof watchedFileNames)[number];
+
+export interface FileSeen {
+  readonly name: WatchedFileName;
+  /** False if the last valid one stays in use. */
+  readonly taken: boolean;
+}
+
+/** Is told of each file that has changed. */
+interface FileObserver {
+  file(file: FileSeen): void;
+}
 
 /** A file that is reloaded when it changes. */
 export interface WatchedFile {
@@ -24,7 +50,7 @@ export interface ReloadOptions {
   readonly readFile: ReadTextFile;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly observer: Pick<Observer, "file">;
+  readonly observer: FileObserver;
 }
 
 /** The problem may be in another file that this one names, whose change does not show here. */

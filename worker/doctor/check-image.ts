@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import { type Logger, silentLogger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached } from "../../shared/timeout.ts";
 import type { Action, Outcome } from "../core/action/action.ts";
-import { parseImageReference } from "../core/action/image-reference.ts";
-import type { Runtime } from "../core/runtime/runtime.ts";
+import type { Runtime } from "../core/ports/runtime.ts";
 import type { CauseName } from "../findings/causes.ts";
 import { type Finding, findingOf, okFinding, skippedFinding } from "../findings/finding.ts";
 import type { RuntimeConfig } from "../main/core-settings.ts";

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
-import type { Runtime } from "../core/runtime/runtime.ts";
+import type { Runtime } from "../core/ports/runtime.ts";
 import type { CauseName } from "../findings/causes.ts";
 import { type Finding, findingOf, okFinding } from "../findings/finding.ts";
 import type { RuntimeConfig } from "../main/core-settings.ts";

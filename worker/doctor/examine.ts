@@ -1,5 +1,5 @@
 import type { Problem } from "../../shared/document/problem.ts";
-import { readTextFile } from "../document/read-text-file.ts";
+import { readTextFile } from "../../shared/read-text-file.ts";
 import { parseInventory } from "../machines/parse-inventory.ts";
 import { type ExaminedConfig, examineConfig } from "../main/load-config.ts";
 

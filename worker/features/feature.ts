@@ -3,18 +3,14 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Environment } from "../../shared/tracing/variables.ts";
 import type { ConfigPart } from "../config/part.ts";
 import type { WatchedFile } from "../config/reload.ts";
-import type { Action, ActionId } from "../core/action/action.ts";
+import type { Action } from "../core/action/action.ts";
 import type { HardwareOfMachines } from "../core/action/hardware-seen.ts";
-import type { MachineNotice } from "../core/action/machine-notice.ts";
-import type { ClusterFacts, Observer, SeenAction, WorkerFacts } from "../core/action/observer.ts";
-import type { ReferenceRefusal } from "../core/action/reference.ts";
-import type { Waking } from "../core/action/waking.ts";
-import type { ActionJournal } from "../core/journal/journal.ts";
+import type { SeenAction } from "../core/action/observer.ts";
+import type { JournalEntry } from "../core/journal/entry.ts";
 import type { StateDirectory } from "../core/journal/state-directory.ts";
 import type { LaneChanges } from "../core/lanes/worker.ts";
-import type { Runtime } from "../core/runtime/runtime.ts";
-import type { ActionSource, StatusSink } from "../core/source/source.ts";
-import type { Locks } from "../core/turns/turns.ts";
+import type { Runtime } from "../core/ports/runtime.ts";
+import type { Deletions, Source, Waking } from "../core/ports/source.ts";
 import type { Finding } from "../findings/finding.ts";
 import type { Cluster } from "../kubernetes/client/cluster.ts";
 import type { ClusterConfig } from "../kubernetes/client/cluster-settings.ts";
@@ -24,9 +20,13 @@ import type { MachineUse } from "../machines/agent-id.ts";
 import type { CombinedInventory } from "../machines/combined-inventory.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import type { Policy } from "../policy/policy.ts";
+import type { ReferenceRefusal } from "../policy/reference.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
-import type { ServerApi } from "../sources/server/connect-server.ts";
+import type { ServerApi } from "../sources/server/tink-server.ts";
 import type { MachineReader } from "./machine-reader.ts";
+import type { ClusterFacts, WorkerFacts } from "./shared/facts.ts";
+import type { MachineNotice } from "./shared/machine-notice.ts";
+import type { WorkerObserver, WorkerObservers } from "./shared/observer.ts";
 
 /**
  * An entry of the table in `main/features.ts`. Its module loads the feature's code only when the feature is opened. `Config` is
@@ -43,7 +43,7 @@ export interface FeatureDefinition<Config extends SharedConfig = SharedConfig> {
   /** For `pbnj-worker doctor`. Rejects with a `KubernetesError`, and with the signal's reason. */
   readonly check?: (config: Config, terms: CheckTerms, signal: AbortSignal) => Promise<readonly Finding[]>;
   /** Opens nothing that can fail: `serve` and `open` do. */
-  readonly open: (worker: WorkerParts<Config>) => Promise<Feature>;
+  readonly open: (services: FeatureServices<Config>) => Promise<readonly FeaturePart[]>;
 }
 
 /** The part of the configuration that every feature may read, besides its own. */
@@ -72,58 +72,109 @@ interface CheckTerms {
   readonly timeoutMs: number;
 }
 
-/** What a feature adds to a worker. All members are optional. */
-export interface Feature {
-  /** An API of tink servers besides the current one. */
-  readonly serverApi?: ServerApi;
-  /** Machines besides those of the inventory file. */
-  readonly machines?: Inventory;
-  /** The feature's own source of actions. */
-  readonly source?: OwnSource;
-  /** Knows when the tink server may have actions. */
-  readonly waking?: Waking;
-  readonly observer?: Partial<Observer>;
-  /** Facts for pages, metrics and health. */
-  readonly facts?: Partial<WorkerFacts>;
-  /** Its HTTP routes. */
-  routes?(facts: WorkerFacts): readonly Route[];
-  /** Reloaded when they change. */
-  readonly watchedFiles?: readonly WatchedFile[];
-  /** Services for features that are opened later. */
-  readonly offers?: Offers;
-  /** A runtime that takes some actions from another one. */
-  runtime?(base: Runtime): Runtime;
-  /** Variables that pass the trace to an action. */
-  traceEnvironment?(action: SeenAction): Readonly<Record<string, string>>;
-  /** A signal that aborts when the source no longer wants the action. */
-  cancelOf?(action: ActionId): AbortSignal | undefined;
-  /** Whether the feature notices when the action's workflow is deleted. */
-  seesDeletion?(action: ActionId): boolean;
-  clusterFacts?(): Partial<ClusterFacts>;
-  /** Opens the servers of every worker, including one that waits until it leads. Rejects with one line. */
-  serve?(facts: WorkerFacts): Promise<void>;
-  /** Opens the servers of a worker that leads. Rejects with one line. */
-  open?(): Promise<void>;
-  /** Runs beside the lanes until the signal aborts. Never rejects. */
-  run?(stop: AbortSignal): Promise<void>;
-  /** Resolves when the lanes may start. Never rejects. */
-  ready?(stop: AbortSignal): Promise<void>;
-  /** After the last lane. Never rejects. */
-  close?(): Promise<void>;
-  /** The last step: writes what is still buffered, for a few seconds at most. Never rejects. */
-  flush?(how: FlushTerms): Promise<void>;
-}
+/** What a feature adds to a worker: parts of these kinds. */
+export type FeaturePart =
+  | MachinesPart
+  | SourcePart
+  | ServerPart
+  | RuntimePart
+  | ObserverPart
+  | FactsPart
+  | RoutesPart
+  | FilesPart
+  | TaskPart
+  | RecorderPart
+  | OffersPart;
 
-export interface FlushTerms {
-  /** Whether the state directory is lost: then nothing may be written to it. */
-  readonly stateLost: boolean;
+/** Machines besides those of the inventory file. */
+interface MachinesPart {
+  readonly kind: "machines";
+  readonly inventory: Inventory;
 }
 
 /** A source of actions inside the worker, with an agent ID of its own. */
-interface OwnSource {
+interface SourcePart {
+  readonly kind: "source";
   readonly agentId: string;
-  readonly source: ActionSource & Waking;
-  readonly sink: StatusSink;
+  readonly source: Source;
+}
+
+/** What a feature knows of the tink server. */
+interface ServerPart {
+  readonly kind: "server";
+  /** An API besides the current one. */
+  readonly api?: ServerApi;
+  /** Knows when the server may have actions. */
+  readonly waking?: Waking;
+  /** Sees when its workflows are deleted. */
+  readonly deletions?: Deletions;
+}
+
+interface RuntimePart {
+  readonly kind: "runtime";
+  /** Takes some actions from another runtime. */
+  readonly wrap?: (base: Runtime) => Runtime;
+  /** Variables that pass the trace to an action. */
+  readonly environmentOf?: (action: SeenAction) => Readonly<Record<string, string>>;
+}
+
+interface ObserverPart {
+  readonly kind: "observer";
+  readonly observer: WorkerObserver;
+}
+
+/** Facts for pages, metrics and health. */
+interface FactsPart {
+  readonly kind: "facts";
+  readonly worker?: Partial<WorkerFacts>;
+  readonly cluster?: () => Partial<ClusterFacts>;
+}
+
+interface RoutesPart {
+  readonly kind: "routes";
+  readonly routes: (facts: WorkerFacts) => readonly Route[];
+}
+
+/** Files that are reloaded when they change. */
+interface FilesPart {
+  readonly kind: "files";
+  readonly files: readonly WatchedFile[];
+}
+
+/** Works while the worker leads. */
+interface TaskPart {
+  readonly kind: "task";
+  /** Opens the servers of a worker that leads. Rejects with one line. */
+  readonly open?: () => Promise<void>;
+  /** Resolves when the lanes may start. Never rejects. */
+  readonly ready?: (stop: AbortSignal) => Promise<void>;
+  /** Runs beside the lanes until the signal aborts. Never rejects. */
+  readonly run: (stop: AbortSignal, updateLanes: UpdateLanes) => Promise<void>;
+  /** Called after the last lane. Never rejects. */
+  readonly close?: () => Promise<void>;
+}
+
+/** Starts and ends lanes after machines have changed. */
+export type UpdateLanes = () => LaneChanges;
+
+/** Works in every worker, also in one that waits until it leads. */
+interface RecorderPart {
+  readonly kind: "recorder";
+  /** Rejects with one line. */
+  readonly serve?: () => Promise<void>;
+  /** The last step: writes what is still buffered, for a few seconds at most. Never rejects. */
+  readonly flush: (how: FlushTerms) => Promise<void>;
+}
+
+export interface FlushTerms {
+  /** The state directory is lost: nothing may be written to it. */
+  readonly stateLost: boolean;
+}
+
+/** Services for features that are opened later. */
+interface OffersPart {
+  readonly kind: "offers";
+  readonly offers: Offers;
 }
 
 /** Services that features offer each other. Absent without the feature that offers them. */
@@ -142,35 +193,51 @@ interface MachineObjects {
   notify(notice: MachineNotice): void;
 }
 
-/** The parts of the worker that a feature receives. */
-export interface WorkerParts<Config extends SharedConfig = SharedConfig> {
+/** What a feature gets of the worker. */
+export interface FeatureServices<Config extends SharedConfig = SharedConfig> {
   readonly config: Config;
+  readonly process: ProcessServices;
+  readonly machines: MachineServices;
+  readonly rules: RuleServices;
+  readonly control: ControlServices;
+  /** Offers of features that were opened earlier. */
+  readonly offers: Offers;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface ProcessServices {
   readonly env: Environment;
   readonly own: SelfProgram;
   readonly state: StateDirectory;
-  /** From `open` on. */
-  readonly journal: () => Pick<ActionJournal, "find">;
-  /** The policy that was loaded last. */
-  readonly policy: () => Policy;
-  /** All machines, including those of features that were opened earlier. */
+}
+
+interface MachineServices {
+  /** All machines, as far as the features before have added them. */
   readonly inventory: CombinedInventory;
-  readonly locks: Locks;
   /** Reads machines for the worker itself. */
   readonly reader: MachineReader;
-  /** Set if the settings use one. */
-  readonly cluster: Cluster | undefined;
-  /** Whether the worker certainly leads at this moment. */
-  readonly isLeading: () => boolean;
-  /** Why the policy forbids a reference between two objects. */
+}
+
+interface RuleServices {
+  /** The policy as its file was loaded last. */
+  readonly policy: () => Policy;
+  /** What the policy says of references between objects. */
   readonly references: ReferenceRefusal;
   /** Why the policy forbids an action at a machine of this name; undefined if it allows it. */
   readonly refusal: (action: Action, machine: string) => string | undefined;
-  /** Offers of features that were opened earlier. */
-  readonly offers: Offers;
+}
+
+interface ControlServices {
+  readonly journal: EntryFinder;
   /** Everything that observes the worker. */
-  readonly observer: Observer;
-  /** Starts and ends lanes after machines have changed; undefined while there are no lanes. */
-  readonly updateLanes: () => LaneChanges | undefined;
-  readonly clock: Clock;
-  readonly log: Logger;
+  readonly observer: WorkerObservers;
+  /** Whether this worker certainly leads at this moment. */
+  readonly isLeading: () => boolean;
+  /** Set if the settings use one. */
+  readonly cluster: Cluster | undefined;
+}
+
+interface EntryFinder {
+  find(key: string): JournalEntry | undefined;
 }

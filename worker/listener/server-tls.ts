@@ -2,9 +2,9 @@ import type { SecureContextOptions } from "node:tls";
 import { defined } from "../../shared/defined.ts";
 import type { Checked } from "../../shared/document/problem.ts";
 import type { LogFields } from "../../shared/logger.ts";
+import { FileProblem, fileProblemOf, type ReadTextFile } from "../../shared/read-text-file.ts";
 import { belongTogether, certificates, privateKey } from "../config/pem.ts";
 import type { WatchedFile } from "../config/reload.ts";
-import { FileProblem, fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
 import type { TlsFiles } from "./served-address.ts";
 
 /** Certificate, key and client authorities of an address that the worker serves. They reload. */

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { FileProblem } from "../document/read-text-file.ts";
+import { FileProblem } from "../../shared/read-text-file.ts";
 
 const MOST_TOKENS = 16;
 const SHORTEST = 16;

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { Problem } from "../../shared/document/problem.ts";
 import { nearestName } from "../../shared/nearest-name.ts";
-import type { AgentIdCase } from "../core/action/observer.ts";
 import { isInShard, type Shard } from "./shard.ts";
 
 const PLACEHOLDER = "{machine}";
@@ -27,6 +26,12 @@ export function machineNameOf(pattern: string, agentId: string): string | undefi
   const [before = "", after = ""] = pattern.split(PLACEHOLDER);
   const name = agentId.slice(before.length, agentId.length - after.length);
   return name !== "" && agentIdOf(pattern, name) === agentId ? name : undefined;
+}
+
+/** An agent ID as a Workflow names it, and as the worker has it. */
+export interface AgentIdCase {
+  readonly named: string;
+  readonly polled: string;
 }
 
 /** Finds named agent IDs that differ from a polled one only in case: the server compares exactly, so no worker polls for them. */

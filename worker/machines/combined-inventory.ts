@@ -3,15 +3,9 @@ import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { BmcAddress, MachineOrigin } from "../core/action/machine-facts.ts";
+import type { HostAccess, MountedConnection } from "../core/ports/runtime.ts";
 import { directMachine } from "./direct-machine.ts";
-import type {
-  ConnectionReading,
-  DirectMachine,
-  HostAccess,
-  Inventory,
-  Machine,
-  MountedConnection,
-} from "./inventory.ts";
+import type { ConnectionReading, DirectMachine, Inventory, Machine } from "./inventory.ts";
 import { refusePaused } from "./pause.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { providersOf, requiredCredentials } from "../../shared/contract/connection.ts";
-import { fileProblemOf } from "../document/read-text-file.ts";
+import { fileProblemOf } from "../../shared/read-text-file.ts";
 import type { MachineEntry, RpcEntry, SecretPlace } from "./inventory-schema.ts";
 import { type PrintedSecrets, parsePrinted } from "./printed-secrets.ts";
 import type { SecretCommand } from "./run-secret-command.ts";

@@ -2,6 +2,7 @@ import type { Connection } from "../../shared/contract/connection.ts";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { DirectAccess } from "../core/action/action.ts";
 import type { BmcAddress, MachineOrigin, Pause } from "../core/action/machine-facts.ts";
+import type { HostAccess, MountedConnection } from "../core/ports/runtime.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 
 export interface Machine {
@@ -53,31 +54,6 @@ export interface Inventory {
 export interface DirectMachine {
   readonly lockKey: string;
   connect(credentials: Omit<DirectAccess, "host">, reading: ConnectionReading): Promise<Connection>;
-}
-
-/** A connection without its secrets, which a kubelet mounts from Secrets that the worker need not be able to read. */
-export interface MountedConnection {
-  /** A connection file, with a `FileReference` in place of each secret. */
-  readonly document: Readonly<Record<string, unknown>>;
-  readonly files: readonly MountedFile[];
-}
-
-export interface MountedFile {
-  /** The file's name, in the connection file's folder. */
-  readonly file: string;
-  readonly secret: string;
-  readonly key: string;
-}
-
-/** A BareMetalHost of Metal3. Its methods reject with a `KubernetesError`, or the signal's reason. */
-export interface HostAccess {
-  /** Identifies the host, alike in every process. */
-  readonly key: string;
-  /** Reboot annotations of this project's workers as last seen, with their values. */
-  readonly reboots: Readonly<Record<string, string>>;
-  get(signal: AbortSignal): Promise<unknown>;
-  /** Applies a merge patch. */
-  patch(body: object, signal: AbortSignal): Promise<void>;
 }
 
 export interface ConnectionReading {

@@ -3,7 +3,7 @@ import { TlsOptions } from "../../shared/contract/connection.ts";
 import { type ValueProblem, valueAt, valueProblems } from "../../shared/document/issue-problems.ts";
 import { byLine, type Checked, type Problem } from "../../shared/document/problem.ts";
 import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
-import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
+import { fileProblemOf, type ReadTextFile } from "../../shared/read-text-file.ts";
 import { absoluteEntry } from "./absolute-entry.ts";
 import { entryLockKey } from "./connect-entry.ts";
 import { fileInventory } from "./file-inventory.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defined } from "../../shared/defined.ts";
-import { FileProblem } from "../document/read-text-file.ts";
+import { FileProblem } from "../../shared/read-text-file.ts";
 import { readSecretText } from "./secret-text.ts";
 
 const PrintedSecrets = z.strictObject({

@@ -4,9 +4,10 @@ import { connectionGiven, givenValue, valueSources } from "../../shared/contract
 import { defined } from "../../shared/defined.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { type Action, type DirectAccess, namespaceOf } from "../core/action/action.ts";
+import type { HostAccess, MountedConnection } from "../core/ports/runtime.ts";
 import { machineNameOf } from "./agent-id.ts";
 import { directMachine } from "./direct-machine.ts";
-import type { ConnectionReading, HostAccess, Inventory, Machine, MountedConnection } from "./inventory.ts";
+import type { ConnectionReading, Inventory, Machine } from "./inventory.ts";
 import { lockKeyOf, mayBeSameBmc, serviceLockKey } from "./lock-key.ts";
 import { pausedText } from "./pause.ts";
 

@@ -2,7 +2,7 @@ import { type Exit, StartError } from "../../shared/child-process/child-process.
 import { OUTPUT_LIMIT_BYTES, type ProgramEnd, runProgram } from "../../shared/child-process/run-program.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import { LineSplitter } from "../../shared/line-splitter.ts";
-import { decodeText, FileProblem, fileProblemOf } from "../document/read-text-file.ts";
+import { decodeText, FileProblem, fileProblemOf } from "../../shared/read-text-file.ts";
 import { lastErrorLine } from "./last-error-line.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;

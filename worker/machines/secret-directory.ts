@@ -1,6 +1,6 @@
 import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { FileProblem } from "../document/read-text-file.ts";
+import { FileProblem } from "../../shared/read-text-file.ts";
 
 /** The link that Kubernetes' atomic writer swaps: it points to the current version. */
 const GENERATION_LINK = "..data";

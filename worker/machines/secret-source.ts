@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
+import { checkFile, decodeText, FileProblem, fileProblemOf } from "../../shared/read-text-file.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
-import { checkFile, decodeText, FileProblem, fileProblemOf } from "../document/read-text-file.ts";
 import type { Environment, SecretCommand } from "./run-secret-command.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 import { readFolder } from "./secret-directory.ts";

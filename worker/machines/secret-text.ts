@@ -1,6 +1,6 @@
 import { withoutLineEnd } from "../../shared/contract/secret-doubt.ts";
 import { INPUT_BYTES } from "../../shared/input-limits.ts";
-import { FileProblem } from "../document/read-text-file.ts";
+import { FileProblem } from "../../shared/read-text-file.ts";
 
 /** Longer than any BMC accepts; a larger file is probably the wrong one. */
 export const LONGEST_SECRET_BYTES = INPUT_BYTES.secret;

@@ -2,7 +2,7 @@ import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { requiredCredentials } from "../../shared/contract/connection.ts";
 import { secretDoubt, withoutLineEnd } from "../../shared/contract/secret-doubt.ts";
-import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
+import { fileProblemOf, type ReadTextFile } from "../../shared/read-text-file.ts";
 import { credentialSources, rpcSecretSources } from "./credentials.ts";
 import type { MachineEntry } from "./inventory-schema.ts";
 import type { Environment } from "./run-secret-command.ts";

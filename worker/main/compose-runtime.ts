@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
+import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Environment } from "../../shared/tracing/variables.ts";
-import { parseImageReference } from "../core/action/image-reference.ts";
 import type { StateDirectory } from "../core/journal/state-directory.ts";
-import type { Runtime } from "../core/runtime/runtime.ts";
+import type { Runtime } from "../core/ports/runtime.ts";
 import type { Cluster } from "../kubernetes/client/cluster.ts";
 import { decideFile } from "../policy/decide.ts";
 import type { Policy } from "../policy/policy.ts";

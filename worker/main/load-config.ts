@@ -4,6 +4,7 @@ import { defined } from "../../shared/defined.ts";
 import { valueProblems } from "../../shared/document/issue-problems.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
+import { fileProblemOf, type ReadTextFile, readTextFile } from "../../shared/read-text-file.ts";
 import { crossProblems } from "../config/cross-check.ts";
 import {
   environmentWarnings,
@@ -15,7 +16,6 @@ import {
 import type { Loading, OwnImage } from "../config/part.ts";
 import type { NamedText } from "../config/pem.ts";
 import type { ConfigCommand } from "../config/setting.ts";
-import { fileProblemOf, type ReadTextFile, readTextFile } from "../document/read-text-file.ts";
 import { DEFAULT_PBNJ_ADDRESS } from "../features/pbnj/pbnj-settings.ts";
 import { agentIdsOf } from "../machines/agent-id.ts";
 import { emptyInventory, type Inventory } from "../machines/inventory.ts";

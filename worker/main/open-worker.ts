@@ -2,41 +2,37 @@ import { hostname } from "node:os";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { readTextFile } from "../../shared/read-text-file.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { Environment } from "../../shared/tracing/variables.ts";
 import { reloadFiles } from "../config/reload.ts";
-import type { ActionId } from "../core/action/action.ts";
-import {
-  type ClusterFacts,
-  type LeaderFacts,
-  type Observer,
-  observers,
-  type WorkerFacts,
-} from "../core/action/observer.ts";
 import { Journal } from "../core/journal/journal.ts";
 import { type StateDirectory, StateDirectoryProblem } from "../core/journal/state-directory.ts";
 import { laneFields } from "../core/lanes/lane-changes.ts";
 import { type LaneControl, Worker } from "../core/lanes/worker.ts";
-import { ActionSlots, type Locks, MachineLocks } from "../core/turns/turns.ts";
-import { readTextFile } from "../document/read-text-file.ts";
-import type { Feature, FlushTerms, Offers, WorkerParts } from "../features/feature.ts";
+import { Executor } from "../core/run/executor.ts";
+import { ActionSlots, type Locks, MachineLocks, Turns } from "../core/turns/turns.ts";
+import type { FlushTerms } from "../features/feature.ts";
 import { MachineReader } from "../features/machine-reader.ts";
+import type { WorkerFacts } from "../features/shared/facts.ts";
+import { type WorkerObserver, type WorkerObservers, workerObservers } from "../features/shared/observer.ts";
 import type { Cluster } from "../kubernetes/client/cluster.ts";
 import { Access } from "../listener/http/access.ts";
 import type { HttpListener } from "../listener/http/http-listener.ts";
 import { serveHttp } from "../listener/http/serve-http.ts";
-import { machineNameOf, polledAgentIds } from "../machines/agent-id.ts";
+import { polledAgentIds } from "../machines/agent-id.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
+import { policyRefusal, referenceRefusal } from "../policy/decide.ts";
 import { tenantOf } from "../policy/tenant-rule.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
-import { type ConnectedTransport, connectServer } from "../sources/server/connect-server.ts";
-import { noServer } from "../sources/server/no-server.ts";
-import { composeExecutor, policyRefusal, referenceRefusal } from "./compose-executor.ts";
+import { noTinkServer } from "../sources/server/tink-server.ts";
+import { composeMachines } from "./compose-machines.ts";
 import { composeRuntime } from "./compose-runtime.ts";
-import { leadersTransport } from "./leaders-transport.ts";
+import { type FeatureParts, openFeatures } from "./open-features.ts";
+import { openServer } from "./open-server.ts";
 import { RuleFiles } from "./rule-files.ts";
-import { FEATURES, type WorkerConfig } from "./settings.ts";
+import type { WorkerConfig } from "./settings.ts";
 
 export interface WorkerOptions {
   readonly log: Logger;
@@ -48,16 +44,6 @@ export interface WorkerOptions {
   readonly cluster?: Cluster | undefined;
 }
 
-/** A worker with its features. */
-export interface OpenedWorker {
-  readonly worker: Worker;
-  readonly journal: Journal;
-  /** Starts the HTTP listener. Rejects when a configured address is not available. */
-  serve(): Promise<void>;
-  /** The last step, also for a worker that ends as if it were killed: a few seconds at most. Never rejects. */
-  flush(how: FlushTerms): Promise<void>;
-}
-
 /** Builds the worker of `pbnj-worker start` and `serve`, and reads its journal. Rejects with a `StateDirectoryProblem`. */
 export async function openWorker(
   config: WorkerConfig,
@@ -66,82 +52,106 @@ export async function openWorker(
   const rules = new RuleFiles(config, env, log);
   const policy = () => rules.policy;
   const { inventory } = rules;
-  const seeing: Partial<Observer>[] = [];
-  const observer = observers(seeing, (thrown) => log.error({ error: textOf(thrown) }, "observer failed"));
+  const seeing: WorkerObserver[] = [];
+  const onFailure = (thrown: unknown) => log.error({ error: textOf(thrown) }, "observer failed");
+  const observer = workerObservers(seeing, onFailure);
   const { leadership, locks, takeOver } = await openLeadership(config, cluster, clock, log);
   const isLeading = () => leadership?.isLeading ?? true;
+  const journal = await openJournal(state, log, observer, clock);
+
   const authGate = new AuthGate(clock);
   const secretCommands = new SecretCommands();
   const reader = new MachineReader({ inventory, actions: own.library, locks, authGate, secretCommands });
-
-  let lanes: LaneControl | undefined;
-  let journal: Journal | undefined;
-  const offers: Offers = {};
-  const parts: WorkerParts<WorkerConfig> = {
-    ...{ config, env, own, state, policy, inventory, locks, reader, cluster, isLeading, offers, observer },
-    journal: () => journal ?? { find: () => undefined },
-    references: referenceRefusal(policy),
-    refusal: (action, machine) => policyRefusal(action, machine, { policy, catalogue: own.library }),
-    updateLanes: () => lanes?.setAgentIds(agentIds()),
-    ...{ clock, log },
-  };
-  const features: Feature[] = [];
-  for (const definition of FEATURES.filter(({ isUsed }) => isUsed(config))) {
-    const feature = await definition.open(parts);
-    features.push(feature);
-    if (feature.observer) seeing.push(feature.observer);
-    if (feature.machines) inventory.join(feature.machines);
-    Object.assign(offers, feature.offers);
-  }
-
-  journal = await openJournal(state, log, observer, clock);
-  const opened = journal;
-  const sources = new Map(features.flatMap(({ source }) => (source ? [[source.agentId, source]] : [])));
-  const agentIds = () => [...polledAgentIds(config, inventory), ...sources.keys()];
-  const server = openServer(config, { features, offers, inventory, clock, log });
-  const transport = server ?? noServer;
-  // The server often restarts together with the cluster.
-  cluster?.onWatchOpened(() => transport.probeNow?.());
-  const served = leadership ? leadersTransport(transport, isLeading) : transport;
-  const sinkOf = ({ agentId }: Pick<ActionId, "agentId">) => sources.get(agentId)?.sink ?? served;
-  const waking = features.find((feature) => feature.waking)?.waking;
-  const base = await composeRuntime(config, {
-    ...{ log, own, env, state, policy, cluster },
-    ...(leadership && { isLeading }),
+  const features = await openFeatures({
+    ...{ config, clock, log, seeing },
+    process: { env, own, state },
+    machines: { inventory, reader },
+    rules: {
+      policy,
+      references: referenceRefusal(policy),
+      refusal: (action, machine) => policyRefusal(policy(), own.library, action, machine),
+    },
+    control: { journal, observer, isLeading, cluster },
   });
-  const runtime = features.reduce((below, feature) => feature.runtime?.(below) ?? below, base);
+  // The observers of features see which entries it forgets.
+  await journal.prune();
+
+  const sources = new Map(features.of("source").map(({ agentId, source }) => [agentId, source]));
+  const agentIds = () => [...polledAgentIds(config, inventory), ...sources.keys()];
+  const server = openServer(config, { features, inventory, leadership, clock, log });
+  // The server often restarts together with the cluster.
+  cluster?.onWatchOpened(() => server?.probeNow());
+  const sourceOf = (agentId: string) => sources.get(agentId) ?? server ?? noTinkServer;
+
+  const leading = leadership && { isLeading };
+  const base = await composeRuntime(config, { log, own, env, state, policy, cluster, ...leading });
+  const runtime = features.of("runtime").reduce((below, { wrap }) => wrap?.(below) ?? below, base);
+  const { secretNamespace } = runtime;
   const slots = new ActionSlots(config.maxActions, {
     tenants: () => policy().tenants?.length ?? 0,
     tenantOf: (workflowId) => tenantOf({ workflowId }, policy().tenants),
   });
-  const executor = composeExecutor(config, {
-    catalogue: own.library,
-    ...{ inventory, policy, runtime, slots, locks, authGate, secretCommands, journal, log, clock, observer },
-    sink: {
-      report: (status, signal) => sinkOf(status.action).report(status, signal),
-      isGone: async (running, signal) => (await sinkOf(running.action).isGone?.(running, signal)) ?? false,
-      isUnavailable: (action) => sinkOf(action).isUnavailable?.(action) ?? false,
-    },
-    seesDeletion: (action) => features.some((feature) => feature.seesDeletion?.(action)),
-    isLeading,
-    // The sources inside a worker have their own records.
-    isShared: ({ agentId }) => leadership !== undefined && !sources.has(agentId),
-    cancelOf: (action) => firstOf(features, (feature) => feature.cancelOf?.(action)),
-    traceEnvironment: (action) => firstOf(features, (feature) => feature.traceEnvironment?.(action)) ?? {},
+  const executor = new Executor({
+    machines: composeMachines({
+      ...{
+        use: config,
+        catalogue: own.library,
+        inventory,
+        policy,
+        authGate,
+        secretCommands,
+        secretNamespace,
+      },
+    }),
+    ...{ runtime, journal, turns: new Turns(locks, slots), sourceOf, isLeading, observer, clock, log },
+    traceEnvironment: (action) => features.environmentOf(action),
+    defaultTimeoutMs: config.defaultActionTimeoutMs,
+    maxBackoffMs: config.backoffMaxIntervalMs,
   });
+
   const access = config.http && new Access(config.http.files);
-  const watchedFiles = () => [
+  const watchedFiles = (lanes: LaneControl) => [
     ...rules.watched({
-      machinesChanged: () => (lanes ? laneFields(lanes.setAgentIds(agentIds())) : {}),
+      machinesChanged: () => laneFields(lanes.setAgentIds(agentIds())),
       inventoryTouched() {
         if (authGate.retryNow()) log.info({}, "inventory file touched, retrying refused credentials");
       },
     }),
     ...(access?.watchedFiles() ?? []),
-    ...features.flatMap((feature) => feature.watchedFiles ?? []),
+    ...features.of("files").flatMap(({ files }) => files),
   ];
-  const all = async (step: (feature: Feature) => Promise<void> | undefined) =>
-    void (await Promise.all(features.map(step)));
+  const tasks = features.of("task");
+  const worker = new Worker({
+    services: {
+      agentIds,
+      sourceOf,
+      async ready(stop) {
+        await Promise.all([takeOver(stop), ...tasks.map((task) => task.ready?.(stop))]);
+      },
+      async open() {
+        for (const task of tasks) await task.open?.();
+      },
+      async run(lanes, stop) {
+        const updateLanes = () => lanes.setAgentIds(agentIds());
+        await Promise.all(tasks.map((task) => task.run(stop, updateLanes)));
+      },
+      async close() {
+        await server?.close();
+        for (const task of tasks.toReversed()) await task.close?.();
+        await reader.close();
+      },
+    },
+    async reload(lanes, stop) {
+      const { reloadIntervalMs: intervalMs } = config;
+      if (intervalMs === 0) return;
+      const files = watchedFiles(lanes);
+      await reloadFiles({ files, intervalMs, readFile: readTextFile, clock, log, observer }, stop);
+    },
+    ...defined({ leadership }),
+    ...{ runtime, executor, observer, clock, log },
+    maxBackoffMs: config.backoffMaxIntervalMs,
+    shutdownGraceMs: config.shutdownGraceMs,
+  });
   const facts: WorkerFacts = {
     machines: () => inventory.machines().map(({ name }) => name),
     bmcAddress: (name) => inventory.bmcAddress(name),
@@ -149,58 +159,52 @@ export async function openWorker(
     machinePause: (name) => inventory.find(name)?.paused,
     agentIds: () => (isLeading() ? agentIds() : []),
     slots: () => slots,
-    unfinished: () => opened.unfinished().length,
+    unfinished: () => journal.unfinished().length,
     checkRuntime: (signal) => runtime.check(signal),
-    ...defined({ connected: server?.connected }),
-    ...(cluster && { cluster: () => clusterFacts(features, leadership?.state()) }),
-    ...Object.assign({}, ...features.map((feature) => feature.facts)),
+    ...(server && { connected: () => server.connected }),
+    ...(cluster && { cluster: () => features.clusterFacts(leadership?.state()) }),
+    ...features.facts,
   };
-  const worker = new Worker({
-    services: {
-      agentIds,
-      sourceOf: (agentId) => sources.get(agentId)?.source ?? served,
-      wakingOf: (agentId) => sources.get(agentId)?.source ?? waking,
-      async ready(stop) {
-        await Promise.all([takeOver(stop), all((feature) => feature.ready?.(stop))]);
-      },
-      async open() {
-        for (const feature of features) await feature.open?.();
-      },
-      async run(control, stop) {
-        lanes = control;
-        await all((feature) => feature.run?.(stop));
-      },
-      async close() {
-        for (const feature of features.toReversed()) await feature.close?.();
-        await reader.close();
-      },
-    },
-    async reload(control, stop) {
-      lanes = control;
-      const { reloadIntervalMs: intervalMs } = config;
-      if (intervalMs === 0) return;
-      const files = watchedFiles();
-      await reloadFiles({ files, intervalMs, readFile: readTextFile, clock, log, observer }, stop);
-    },
-    ...defined({ leadership }),
-    ...{ transport, runtime, executor, observer, facts, clock, log },
-    maxBackoffMs: config.backoffMaxIntervalMs,
-    shutdownGraceMs: config.shutdownGraceMs,
-  });
-  let listener: HttpListener | undefined;
-  return {
-    worker,
-    journal,
-    async serve() {
-      for (const feature of features) await feature.serve?.(facts);
-      const routes = features.flatMap((feature) => feature.routes?.(facts) ?? []);
-      if (config.http) listener = await serveHttp(config.http, routes, log, access);
-    },
-    async flush(how) {
-      await all((feature) => feature.flush?.(how));
-      await listener?.close();
-    },
-  };
+  return new OpenedWorker({ worker, journal, features, facts, config, access, log });
+}
+
+interface OpenedParts {
+  readonly worker: Worker;
+  readonly journal: Journal;
+  readonly features: FeatureParts;
+  readonly facts: WorkerFacts;
+  readonly config: WorkerConfig;
+  /** Set with an HTTP listener. */
+  readonly access: Access | undefined;
+  readonly log: Logger;
+}
+
+/** A worker with its features. */
+export class OpenedWorker {
+  readonly worker: Worker;
+  readonly journal: Journal;
+  readonly #parts: OpenedParts;
+  #listener: HttpListener | undefined;
+
+  constructor(parts: OpenedParts) {
+    this.worker = parts.worker;
+    this.journal = parts.journal;
+    this.#parts = parts;
+  }
+
+  /** Starts the HTTP listener. Rejects when a configured address is not available. */
+  async serve(): Promise<void> {
+    const { access, config, facts, features, log } = this.#parts;
+    for (const recorder of features.of("recorder")) await recorder.serve?.();
+    const routes = features.of("routes").flatMap((part) => part.routes(facts));
+    if (config.http) this.#listener = await serveHttp(config.http, routes, log, access);
+  }
+
+  /** The last step, also for a worker that ends as if it were killed: a few seconds at most. Never rejects. */
+  async flush(how: FlushTerms): Promise<void> {
+    await Promise.all(this.#parts.features.of("recorder").map((recorder) => recorder.flush(how)));
+    await this.#listener?.close();
+  }
 }
 
 async function openLeadership(
@@ -224,7 +228,7 @@ async function openLeadership(
 async function openJournal(
   { journal: directory, verify }: StateDirectory,
   log: Logger,
-  observer: Observer,
+  observer: WorkerObservers,
   clock: Clock,
 ): Promise<Journal> {
   try {
@@ -233,58 +237,4 @@ async function openJournal(
     const text = `the journal ${directory} cannot be opened: ${textOf(thrown)}`;
     throw new StateDirectoryProblem(text, { cause: thrown });
   }
-}
-
-/** The tink server, whose polls say what the machine of their agent ID is built of. */
-function openServer(
-  { server, agentAttributes, agentIdPattern, backoffMaxIntervalMs }: WorkerConfig,
-  {
-    features,
-    offers,
-    inventory,
-    clock,
-    log,
-  }: Pick<WorkerParts, "offers" | "inventory" | "clock" | "log"> & {
-    readonly features: readonly Feature[];
-  },
-): ConnectedTransport | undefined {
-  const legacy = features.find(({ serverApi }) => serverApi)?.serverApi;
-  if (!server || !legacy) return undefined;
-  const hardware = agentAttributes ? offers.hardware : undefined;
-  const machineOf = (agentId: string) => {
-    const name = machineNameOf(agentIdPattern, agentId);
-    return name === undefined ? undefined : inventory.find(name)?.name;
-  };
-  return connectServer({
-    ...{ ...server, legacy, clock, log, maxBackoffMs: backoffMaxIntervalMs },
-    hardware: {
-      of(agentId) {
-        const machine = machineOf(agentId);
-        return machine === undefined ? undefined : hardware?.find(machine)?.hardware;
-      },
-      awaited(agentId) {
-        const machine = machineOf(agentId);
-        return machine === undefined ? undefined : hardware?.awaited(machine);
-      },
-    },
-  });
-}
-
-function clusterFacts(features: readonly Feature[], leader: LeaderFacts | undefined): ClusterFacts {
-  const found = features.flatMap((feature) => feature.clusterFacts?.() ?? []);
-  return {
-    sources: [],
-    unusableMachines: 0,
-    ...Object.assign({}, ...found),
-    problems: found.flatMap(({ problems = [] }) => problems),
-    ...defined({ leader }),
-  };
-}
-
-function firstOf<T>(features: readonly Feature[], find: (feature: Feature) => T | undefined): T | undefined {
-  for (const feature of features) {
-    const found = find(feature);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }

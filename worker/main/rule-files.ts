@@ -1,8 +1,8 @@
 import type { Checked } from "../../shared/document/problem.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
+import { readTextFile } from "../../shared/read-text-file.ts";
 import type { Environment } from "../../shared/tracing/variables.ts";
 import type { WatchedFile } from "../config/reload.ts";
-import { readTextFile } from "../document/read-text-file.ts";
 import { CombinedInventory } from "../machines/combined-inventory.ts";
 import { parseInventory } from "../machines/parse-inventory.ts";
 import { parsePolicy } from "../policy/parse-policy.ts";

@@ -1,6 +1,5 @@
 import { shortened } from "../../shared/printable.ts";
 import type { Action } from "../core/action/action.ts";
-import type { Reference } from "../core/action/reference.ts";
 import { addressProblem } from "./address-rule.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { environmentProblems, ownConnectionProblem } from "./environment-rule.ts";
@@ -8,6 +7,7 @@ import { eraseMachineProblem, eraseProblem } from "./erase-rule.ts";
 import { fileProblem } from "./file-rule.ts";
 import { imageProblem } from "./image-rule.ts";
 import type { Policy, VolumeRule } from "./policy.ts";
+import type { Reference, ReferenceRefusal } from "./reference.ts";
 import { referenceProblem } from "./reference-rule.ts";
 import { retryProblem } from "./retry-rule.ts";
 import { agentProblem, type TenantAction, tenantMachineProblem, tenantProblem } from "./tenant-rule.ts";
@@ -50,6 +50,27 @@ export function decideMachine(
     ...refusal("agents", agentProblem(action, machine, policy.agents)),
     ...refusal("eraseDrives", eraseMachineProblem(action, machine, policy)),
   ]);
+}
+
+/** Why the policy forbids an action at a machine of this name, before the action exists; undefined if it allows it. */
+export function policyRefusal(
+  policy: Policy,
+  catalogue: Catalogue,
+  action: Action,
+  machine: string,
+): string | undefined {
+  for (const decision of [decide(policy, catalogue, action), decideMachine(policy, action, machine)]) {
+    if (!decision.allowed) return decision.reason;
+  }
+  return undefined;
+}
+
+/** Answers with what the policy says of references between objects, as it is when it is asked. */
+export function referenceRefusal(policy: () => Policy): ReferenceRefusal {
+  return (reference) => {
+    const decision = decideReference(policy(), reference);
+    return decision.allowed ? undefined : decision.reason;
+  };
 }
 
 /** Whether an object may refer to another one, or name an address. Checked before anything of either is written, copied or sent. */

@@ -5,9 +5,9 @@ import {
   givenNames,
   parseArguments,
 } from "../../shared/contract/given.ts";
+import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { nearestName } from "../../shared/nearest-name.ts";
 import type { Action } from "../core/action/action.ts";
-import { parseImageReference } from "../core/action/image-reference.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { matchesAnyImage } from "./image-rule.ts";
 import type { Policy } from "./policy.ts";

@@ -1,6 +1,6 @@
 import { connectionGiven } from "../../shared/contract/given.ts";
+import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import type { Action } from "../core/action/action.ts";
-import { parseImageReference } from "../core/action/image-reference.ts";
 import type { Policy } from "./policy.ts";
 import { isAmong } from "./wildcard.ts";
 

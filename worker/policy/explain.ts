@@ -1,10 +1,10 @@
 import { connectionGiven } from "../../shared/contract/given.ts";
+import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { RETRIES } from "../../shared/contract/retries.ts";
 import { defined } from "../../shared/defined.ts";
 import { type Action, namespaceOf } from "../core/action/action.ts";
 import { hooksOf } from "../core/action/hooks.ts";
-import { parseImageReference } from "../core/action/image-reference.ts";
-import type { LaunchTerms } from "../core/runtime/runtime.ts";
+import type { LaunchTerms } from "../core/ports/runtime.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import { type ResolvedMachine, resolveMachine } from "../machines/resolve-machine.ts";
 import type { ActionLibrary } from "../runtimes/action-library.ts";

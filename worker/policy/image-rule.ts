@@ -5,7 +5,7 @@ import {
   type ImageReference,
   parseImageReference,
   withLibrary,
-} from "../core/action/image-reference.ts";
+} from "../../shared/contract/image-reference.ts";
 import { EVERY_IMAGE, type Policy } from "./policy.ts";
 import { matchesWildcard } from "./wildcard.ts";
 

@@ -1,6 +1,6 @@
+import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { defined } from "../../shared/defined.ts";
-import { parseImageReference } from "../core/action/image-reference.ts";
-import type { LaunchTerms } from "../core/runtime/runtime.ts";
+import type { LaunchTerms } from "../core/ports/runtime.ts";
 import { matchesAnyImage } from "./image-rule.ts";
 import type { ContainerRule, Policy } from "./policy.ts";
 

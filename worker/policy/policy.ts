@@ -1,7 +1,6 @@
 import { z } from "zod";
+import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { MOST_RETRIES } from "../../shared/contract/retries.ts";
-import { parseImageReference } from "../core/action/image-reference.ts";
-import { REFERENCE_KINDS } from "../core/action/reference.ts";
 import {
   ContainerCpus,
   ContainerMemory,
@@ -11,6 +10,7 @@ import {
   Toggle,
 } from "../document/value-types.ts";
 import { parseNetwork } from "./address-rule.ts";
+import { REFERENCE_KINDS } from "./reference.ts";
 import { reservedTarget } from "./reserved-target.ts";
 
 /** `registry/path`, optionally with a tag or digest; `*` matches within a path segment, `**` across segments. */

@@ -1,5 +1,5 @@
-import { type Reference, referenceText, staysInNamespace } from "../core/action/reference.ts";
 import type { ReferenceRule } from "./policy.ts";
+import { type Reference, referenceText, staysInNamespace } from "./reference.ts";
 import { isAmong } from "./wildcard.ts";
 
 /** Why an object must not refer to another one; undefined if it may. A reference within a namespace always may. */

@@ -1,8 +1,8 @@
+import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import { version } from "../../shared/version.ts";
 import type { OwnImage } from "../config/part.ts";
-import { parseImageReference } from "../core/action/image-reference.ts";
 import { matchesAnyImage } from "./image-rule.ts";
 import { EVERY_IMAGE, type Policy } from "./policy.ts";
 

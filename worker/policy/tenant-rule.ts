@@ -1,5 +1,5 @@
+import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { type Action, namespaceOf } from "../core/action/action.ts";
-import { parseImageReference } from "../core/action/image-reference.ts";
 import { matchesAnyImage } from "./image-rule.ts";
 import type { AgentRule, TenantRule } from "./policy.ts";
 import { isAmong } from "./wildcard.ts";

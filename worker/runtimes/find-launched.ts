@@ -3,7 +3,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { LogFields } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { fieldsOf } from "../core/action/action.ts";
-import type { ReturnedAction } from "../core/runtime/runtime.ts";
+import type { ReturnedAction } from "../core/ports/runtime.ts";
 import { launchName } from "./launch-name.ts";
 
 /** What an earlier worker launched: a container or a Job. */

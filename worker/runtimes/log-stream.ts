@@ -5,8 +5,8 @@ import type { LineRedactor } from "../../shared/redaction/line-redactor.ts";
 import { redactor } from "../../shared/secret-forms.ts";
 import { isSpansLine } from "../../shared/tracing/variables.ts";
 import type { LogLine } from "../core/action/action.ts";
-import { OutputBudget, ReadingPace } from "../core/runtime/output-budget.ts";
-import type { OutputOptions } from "../core/runtime/runtime.ts";
+import type { OutputOptions } from "../core/ports/runtime.ts";
+import { OutputBudget, ReadingPace } from "./output-budget.ts";
 
 /** A result contains what an action has read, so it may be long; a log line may not. */
 export const LONGEST_RESULT = INPUT_BYTES.actionResult;

@@ -1,5 +1,5 @@
+import { type ImageReference, parseImageReference } from "../../shared/contract/image-reference.ts";
 import { nearestName, suggestion } from "../../shared/nearest-name.ts";
-import { type ImageReference, parseImageReference } from "../core/action/image-reference.ts";
 
 /** `, did you mean x?` if an image of this name cannot exist because an action's name is misspelt, or nothing. */
 export function suggestedAction({ name }: ImageReference, actions: readonly string[]): string {

@@ -1,8 +1,16 @@
 import type { Clock } from "../../shared/clock.ts";
 import { Notifier } from "../../shared/notifier.ts";
 import type { Action } from "../core/action/action.ts";
-import type { Wake, Waking } from "../core/action/waking.ts";
-import type { ActionSource, Poll, WorkflowSet } from "../core/source/source.ts";
+import type {
+  ActionSource,
+  Deletions,
+  Poll,
+  Source,
+  StatusSink,
+  Wake,
+  Waking,
+  WorkflowSet,
+} from "../core/ports/source.ts";
 
 export interface HeldQueueOptions<Item> {
   readonly agentId: string;
@@ -116,4 +124,19 @@ export class HeldQueue<Item extends { readonly id: string }> implements ActionSo
       onReturn(item);
     }
   }
+}
+
+/** A source inside the worker: its actions are held in a queue, and it takes their reports and withdraws actions itself. */
+export function heldSource(
+  queue: ActionSource & Waking,
+  sink: StatusSink,
+  cancelOf: Deletions["cancelOf"],
+): Source {
+  return {
+    next: (agentId, signal, inFlight) => queue.next(agentId, signal, inFlight),
+    servesSeveral: () => queue.servesSeveral(),
+    report: (status, signal) => sink.report(status, signal),
+    waking: queue,
+    deletions: { cancelOf },
+  };
 }

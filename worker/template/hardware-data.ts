@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { parseAllDocuments } from "yaml";
 import type { Checked } from "../../shared/document/problem.ts";
-import { fileProblemOf } from "../document/read-text-file.ts";
+import { fileProblemOf } from "../../shared/read-text-file.ts";
 import { isList, isMap, plainValue, type Value, type ValueMap } from "./go/value.ts";
 
 /** Abbreviations that Go writes in capitals. */

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
-import { fileProblemOf } from "../document/read-text-file.ts";
+import { fileProblemOf } from "../../shared/read-text-file.ts";
 import { fetchWorkflow, type WorkflowCluster } from "./fetch-workflow.ts";
 import { hardwareData } from "./hardware-data.ts";
 import { type ParsedTemplate, parseTemplate } from "./parse-template.ts";

@@ -1,8 +1,8 @@
 import { LineCounter, type YAMLError } from "yaml";
+import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { oneLine } from "../../shared/contract/result.ts";
 import { defined } from "../../shared/defined.ts";
 import { composeYaml } from "../../shared/document/compose-yaml.ts";
-import { parseImageReference } from "../core/action/image-reference.ts";
 import { type Fields, Reading, TooManyAliases } from "./fields.ts";
 import type { ValueMap } from "./go/value.ts";
 import { LONGEST_TEMPLATE, type SourceProblem, substitute } from "./substitute.ts";

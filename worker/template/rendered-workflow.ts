@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { valueProblems } from "../../shared/document/issue-problems.ts";
 import { byLine, type Checked } from "../../shared/document/problem.ts";
 import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
 import { excessOf, INPUT_BYTES } from "../../shared/input-limits.ts";
-import { parseImageReference } from "../core/action/image-reference.ts";
 import type { Template } from "./template.ts";
 
 const Texts = z.array(z.string()).default([]);

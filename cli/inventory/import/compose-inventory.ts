@@ -4,7 +4,7 @@ import { defined } from "../../../shared/defined.ts";
 import { valueProblems } from "../../../shared/document/issue-problems.ts";
 import type { Checked, Problem } from "../../../shared/document/problem.ts";
 import { printable } from "../../../shared/printable.ts";
-import { fileProblemOf, readTextFile } from "../../../worker/document/read-text-file.ts";
+import { fileProblemOf, readTextFile } from "../../../shared/read-text-file.ts";
 import { MachineEntry, refusedKeys } from "../../../worker/machines/inventory-schema.ts";
 import { mergeDefaults } from "../../../worker/machines/merge-defaults.ts";
 import { parseEntries } from "../../../worker/machines/parse-inventory.ts";

@@ -1,4 +1,4 @@
-import { checkFile, decodeText, readTextFile } from "../../../worker/document/read-text-file.ts";
+import { checkFile, decodeText, readTextFile } from "../../../shared/read-text-file.ts";
 
 /** Reads a file or, for `-`, stdin. Rejects with a `FileProblem` or a system error; stdin is bounded as files are. */
 export async function readSource(path: string): Promise<string> {

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { defined } from "../../../shared/defined.ts";
 import type { Problem } from "../../../shared/document/problem.ts";
+import { decodeText, FileProblem, fileProblemOf } from "../../../shared/read-text-file.ts";
 import { Secret } from "../../../shared/secret.ts";
-import { decodeText, FileProblem, fileProblemOf } from "../../../worker/document/read-text-file.ts";
 import {
   type ConnectionSource,
   connectionDocument,

@@ -6,7 +6,7 @@ import { count } from "../../../shared/count.ts";
 import { formatProblem } from "../../../shared/document/problem.ts";
 import { parseDurationMs } from "../../../shared/duration.ts";
 import { printableLine, programLine } from "../../../shared/printable.ts";
-import { readTextFile } from "../../../worker/document/read-text-file.ts";
+import { readTextFile } from "../../../shared/read-text-file.ts";
 import type { MachineEntry } from "../../../worker/machines/inventory-schema.ts";
 import { parseEntries } from "../../../worker/machines/parse-inventory.ts";
 import { isAmong } from "../../../worker/policy/wildcard.ts";

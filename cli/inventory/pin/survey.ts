@@ -1,7 +1,7 @@
 import { authority, type Endpoint } from "../../../shared/bmc/http/endpoint.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import { fileProblemOf, readTextFile } from "../../../shared/read-text-file.ts";
 import { mapLimited } from "../../../worker/doctor/map-limited.ts";
-import { fileProblemOf, readTextFile } from "../../../worker/document/read-text-file.ts";
 import type { MachineEntry } from "../../../worker/machines/inventory-schema.ts";
 import { tlsEndpoints } from "../../../worker/machines/tls-endpoints.ts";
 import { type Comparison, compareCertificate } from "./compare-certificate.ts";

@@ -4,8 +4,8 @@ import type { FoundMachine } from "../../../cli/discover/login.ts";
 import type { Discovered } from "../../../cli/discover/result.ts";
 import { readRufio } from "../../../cli/inventory/import/rufio.ts";
 import { parseYamlDocuments } from "../../../cli/inventory/import/yaml-documents.ts";
+import { readTextFile } from "../../../shared/read-text-file.ts";
 import { Secret } from "../../../shared/secret.ts";
-import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import { describeHardwareReference } from "../../../worker/features/cluster-machines/described-machine.ts";
 import { parseEntries } from "../../../worker/machines/parse-inventory.ts";
 

@@ -5,11 +5,11 @@ import { driftLine, driftRows, driftSummary } from "../../../cli/drift/show-drif
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { formatProblem } from "../../../shared/document/problem.ts";
 import { hiddenProgress } from "../../../shared/progress-lines.ts";
+import { readTextFile } from "../../../shared/read-text-file.ts";
 import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { redfishProfile } from "../../../simulators/redfish/profiles.ts";
-import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 

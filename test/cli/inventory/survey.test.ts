@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { type CertificateResult, surveyCertificates } from "../../../cli/inventory/pin/survey.ts";
+import { readTextFile } from "../../../shared/read-text-file.ts";
 import { type Certificate, createCertificate, fingerprintOf } from "../../../simulators/certificate.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
-import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import { parseEntries } from "../../../worker/machines/parse-inventory.ts";
 import { startSilentPort } from "../../support/proxy/silent-port.ts";
 

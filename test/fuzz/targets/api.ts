@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { FileProblem } from "../../../worker/document/read-text-file.ts";
+import { FileProblem } from "../../../shared/read-text-file.ts";
 import { parseJwtPublicKeys, parseJwtSecrets } from "../../../worker/features/pbnj/listener/jwt-keys.ts";
 import type { Target } from "../target.ts";
 import { JSON_TOKENS } from "./json.ts";

@@ -1,12 +1,12 @@
 import { parseTasks } from "../../../actions/run-tasks/parse-tasks.ts";
 import { canonicalHost } from "../../../shared/canonical-host.ts";
+import { parseImageReference } from "../../../shared/contract/image-reference.ts";
 import { composeYaml } from "../../../shared/document/compose-yaml.ts";
 import { parseYaml } from "../../../shared/document/yaml-document.ts";
 import { parseDurationMs } from "../../../shared/duration.ts";
 import { nearestName } from "../../../shared/nearest-name.ts";
 import { parseRecording } from "../../../shared/recording/recording.ts";
 import { formatTable } from "../../../shared/table.ts";
-import { parseImageReference } from "../../../worker/core/action/image-reference.ts";
 import { ByteSize, Count, Duration, List, Text } from "../../../worker/document/value-types.ts";
 import { readAddress } from "../../../worker/features/cluster-machines/host-address.ts";
 import { parseIdentityKubeconfig } from "../../../worker/kubernetes/client/identity-kubeconfig.ts";

@@ -7,10 +7,10 @@ import { reference as inventory } from "../../../actions/inventory/reference.ts"
 import powerOff from "../../../actions/power-off/action.ts";
 import { readBashWords } from "../../../cli/completion/bash-words.ts";
 import { parseArguments } from "../../../shared/contract/given.ts";
+import { decodeText, FileProblem } from "../../../shared/read-text-file.ts";
 import { parseBootTime } from "../../../worker/core/action/boot-time.ts";
 import { hardwareSeen } from "../../../worker/core/action/hardware-seen.ts";
 import { decodeEntry, encodeEntry } from "../../../worker/core/journal/entry-text.ts";
-import { decodeText, FileProblem } from "../../../worker/document/read-text-file.ts";
 import { folderName, isFolderName } from "../../../worker/features/action-log/names.ts";
 import {
   describeHardware,

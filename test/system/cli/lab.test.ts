@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../../shared/clock.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import { legacyServerApi } from "../../../worker/features/legacy/legacy-transport.ts";
-import { connectServer } from "../../../worker/sources/server/connect-server.ts";
+import { connectTinkServer } from "../../../worker/sources/server/tink-server.ts";
 import { PROGRAM, runProgram } from "../../cli/program.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
 import { fileFolder } from "../../support/test-folder.ts";
@@ -98,7 +98,7 @@ describe("pbnj-worker lab", () => {
 
 /** The ID of the workflow that the server gives to node-01. */
 async function workflowAt(server: string): Promise<string> {
-  const transport = connectServer({
+  const transport = connectTinkServer({
     ...{ server, tls: false, api: "current", legacy: legacyServerApi },
     ...{ clock: systemClock, log: silentLogger, maxBackoffMs: 1_000 },
   });

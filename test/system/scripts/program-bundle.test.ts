@@ -177,7 +177,7 @@ describe("the bundled program", () => {
   it("loads no action for the worker", () => {
     const reached = importedBy(metafile, "worker/commands/start.ts", true);
 
-    expect(reached).toContain("worker/sources/tink/tink-transport.ts");
+    expect(reached).toContain("worker/sources/tink/tink-api.ts");
     expect(reached.filter((source) => source.startsWith("actions/"))).toEqual([]);
   });
 

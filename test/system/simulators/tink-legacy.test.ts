@@ -9,7 +9,7 @@ import { systemClock } from "../../../shared/clock.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
 import { legacyServerApi } from "../../../worker/features/legacy/legacy-transport.ts";
-import { connectServer } from "../../../worker/sources/server/connect-server.ts";
+import { connectTinkServer } from "../../../worker/sources/server/tink-server.ts";
 
 const never = new AbortController().signal;
 const program = join(import.meta.dirname, "../../../simulators/main.ts");
@@ -25,7 +25,7 @@ it("runs from the command line, prints every change and exits 0 when all succeed
   output.on("line", (line) => lines.push(JSON.parse(line)));
   await once(output, "line");
   const options = { server: lines[0]?.address ?? "", tls: false, api: "auto" } as const;
-  const transport = connectServer({
+  const transport = connectTinkServer({
     legacy: legacyServerApi,
     ...options,
     clock: systemClock,

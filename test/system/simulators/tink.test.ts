@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
-import { createTinkTransport } from "../../../worker/sources/tink/tink-transport.ts";
+import { connectTinkApi } from "../../../worker/sources/tink/tink-api.ts";
 
 const never = new AbortController().signal;
 const program = join(import.meta.dirname, "../../../simulators/tink/program.ts");
@@ -37,7 +37,7 @@ describe("the tink simulator's command line", () => {
     const output = createInterface({ input: child.stdout });
     output.on("line", (line) => lines.push(JSON.parse(line)));
     await once(output, "line");
-    const transport = createTinkTransport({ server: lines[0]?.address ?? "", tls: false });
+    const transport = connectTinkApi({ server: lines[0]?.address ?? "", tls: false });
     const poll = await transport.next("pbnj", never);
     if (poll.kind !== "action") throw new Error(JSON.stringify(poll));
     const { action } = poll;

@@ -3,7 +3,7 @@ import { isOver } from "../../../simulators/tink/workflow.ts";
 import { timesAsFast } from "../../support/worker-program.ts";
 import { crashLab, eventuallyEmpty, expectDoneOnce, steps } from "./crash-lab.ts";
 
-// test/worker/core/execution/crash-points.test.ts kills workers at every step there is; here one real worker per runtime dies.
+// test/worker/core/run/crash-points.test.ts kills workers at every step there is; here one real worker per runtime dies.
 const RUN_MS = 90_000;
 
 describe.concurrent("a worker that is killed", () => {

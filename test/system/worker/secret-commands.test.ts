@@ -5,7 +5,7 @@ import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
-import { readTextFile } from "../../../worker/document/read-text-file.ts";
+import { readTextFile } from "../../../shared/read-text-file.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
 import { eventually } from "../../actions/lab.ts";

@@ -4,9 +4,8 @@ import { beforeEach, expect, test } from "vitest";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Checked } from "../../../shared/document/problem.ts";
 import type { LogFields, Logger } from "../../../shared/logger.ts";
+import { readTextFile } from "../../../shared/read-text-file.ts";
 import { reloadFiles } from "../../../worker/config/reload.ts";
-import { noObserver } from "../../../worker/core/action/observer.ts";
-import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { testFolder } from "../../support/test-folder.ts";
 
@@ -308,7 +307,7 @@ test("nothing to watch is nothing to wait for", async () => {
   const log: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
   const ended = reloadFiles(
-    { files: [], intervalMs: 1_000, readFile: readTextFile, clock, log, observer: noObserver },
+    { files: [], intervalMs: 1_000, readFile: readTextFile, clock, log, observer: { file: () => undefined } },
     new AbortController().signal,
   );
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Connection } from "../../../shared/contract/connection.ts";
 import type { ActionResult } from "../../../shared/contract/result.ts";
 import type { Outcome } from "../../../worker/core/action/action.ts";
-import { failedLaunch } from "../../../worker/core/runtime/outcome.ts";
+import { failedLaunch } from "../../../worker/core/ports/outcome.ts";
 import { AuthGate, type LoginAttempt } from "../../../worker/machines/auth-gate.ts";
 import { SetClock } from "../../support/set-clock.ts";
 

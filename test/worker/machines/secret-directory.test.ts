@@ -2,7 +2,7 @@ import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
-import { readTextFile } from "../../../worker/document/read-text-file.ts";
+import { readTextFile } from "../../../shared/read-text-file.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
 import { fileFolder } from "../../support/test-folder.ts";

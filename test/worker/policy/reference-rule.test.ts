@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Reference } from "../../../worker/core/action/reference.ts";
 import { decideReference } from "../../../worker/policy/decide.ts";
 import { Policy } from "../../../worker/policy/policy.ts";
+import type { Reference } from "../../../worker/policy/reference.ts";
 
 const REFERENCE: Reference = {
   from: { kind: "Machine", namespace: "team-a", name: "node-1" },

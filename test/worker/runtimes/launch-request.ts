@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Connection } from "../../../shared/contract/connection.ts";
 import type { Action, LogLine } from "../../../worker/core/action/action.ts";
-import type { LaunchRequest } from "../../../worker/core/runtime/runtime.ts";
+import type { LaunchRequest } from "../../../worker/core/ports/runtime.ts";
 
 export const canary = "canary-5f1c-password";
 

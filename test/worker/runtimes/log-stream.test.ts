@@ -6,9 +6,10 @@ import { printable, printableLine } from "../../../shared/printable.ts";
 import { Secret } from "../../../shared/secret.ts";
 import { redactor } from "../../../shared/secret-forms.ts";
 import type { LogLine } from "../../../worker/core/action/action.ts";
-import { readLogLine } from "../../../worker/core/runtime/log-line.ts";
-import { type DroppedOutput, OutputBudget } from "../../../worker/core/runtime/output-budget.ts";
+import { readLogLine } from "../../../worker/core/action/log-line.ts";
+import type { DroppedOutput } from "../../../worker/core/ports/runtime.ts";
 import { LogStream } from "../../../worker/runtimes/log-stream.ts";
+import { OutputBudget } from "../../../worker/runtimes/output-budget.ts";
 
 const result = JSON.stringify({ action: "a", ok: true, message: "done", durationMs: 1, roundTrips: 1 });
 

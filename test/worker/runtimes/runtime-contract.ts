@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Runtime } from "../../../worker/core/runtime/runtime.ts";
+import type { Runtime } from "../../../worker/core/ports/runtime.ts";
 import { canary, resultStep, scriptedRequest } from "./launch-request.ts";
 
 /** A busy machine needs seconds to start a container, and the action to handle SIGTERM. */

@@ -176,3 +176,17 @@ export function namespaceOf({ workflowId = "" }: Partial<Pick<ActionId, "workflo
   const slash = workflowId.indexOf("/");
   return slash > 0 ? workflowId.slice(0, slash) : undefined;
 }
+
+/** The reason of a signal that stops an action because its workflow was deleted. */
+export class WorkflowDeleted extends Error {
+  override readonly name = "WorkflowDeleted";
+
+  constructor(workflowId: string) {
+    super(`the workflow ${workflowId} was deleted`);
+  }
+}
+
+/** Whether a signal was aborted because the action's workflow was deleted: its end is then not reported. */
+export function isWorkflowDeleted({ reason }: AbortSignal): boolean {
+  return reason instanceof WorkflowDeleted;
+}

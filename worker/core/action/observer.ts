@@ -1,4 +1,3 @@
-import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import type { Progress } from "../../../shared/contract/progress.ts";
 import {
   type ActionId,
@@ -9,9 +8,6 @@ import {
   type LogLine,
   type Outcome,
 } from "./action.ts";
-import type { DriftSeen } from "./drift-seen.ts";
-import type { NamedHealthFinding } from "./health-finding.ts";
-import type { BmcAddress, MachineOrigin, Pause } from "./machine-facts.ts";
 
 /**
  * `waiting` for a workflow that is addressed to it, `polling` the server, `busy` with an action, or `failing` because the
@@ -97,140 +93,30 @@ export interface JournalSeen {
   readonly durationMs: number;
 }
 
-/** The files that are reloaded when they change, as log and metrics name them. */
-export const watchedFileNames = [
-  "inventory",
-  "policy",
-  "http-token-file",
-  "http-cert-file",
-  "http-key-file",
-  "http-client-ca-file",
-  "pbnj-cert-file",
-  "pbnj-key-file",
-  "pbnj-client-ca-file",
-  "pbnj-jwt-secret-file",
-  "pbnj-jwt-key-file",
-] as const;
-export type WatchedFileName = (typeof watchedFileNames)[number];
-
-export interface FileSeen {
-  readonly name: WatchedFileName;
-  /** False if the last valid one stays in use. */
-  readonly taken: boolean;
-}
-
-/** A call of PBnJ's API, apart from health and reflection. */
-export interface ApiCallSeen {
-  /** `OK`, or gRPC's name of the error. */
-  readonly code: string;
-}
-
-/** A read of a machine's hardware by the worker itself. */
-interface HardwareReadSeen {
-  /** Why it failed. */
-  readonly class?: ErrorClass;
-}
-
 /**
- * Gets the events of a worker in order: metrics, status page, action logs, traces. The worker never waits for it, so it does
- * slow work in the background.
+ * Gets the events of a worker, in order, that it has a method for: metrics, status page, action logs, traces. The worker never waits
+ * for it, so it does slow work in the background.
  */
 export interface Observer {
   /** Undefined when the lane has ended. */
-  lane(agentId: string, state: LaneState | undefined): void;
+  lane?(agentId: string, state: LaneState | undefined): void;
   /** A poll is sent; `poll` follows. */
-  polling(agentId: string): void;
-  poll(poll: PollSeen): void;
-  action(event: ActionEvent): void;
-  report(report: ReportSeen): void;
-  spans(spans: SpansSeen): void;
-  journal(step: JournalSeen): void;
-  file(file: FileSeen): void;
-  apiCall(call: ApiCallSeen): void;
-  hardwareRead(read: HardwareReadSeen): void;
-  /** A machine was compared with its desired state, or is corrected, or not any more: see `WorkerFacts.machineDrift`. */
-  compared(machine: string): void;
+  polling?(agentId: string): void;
+  poll?(poll: PollSeen): void;
+  action?(event: ActionEvent): void;
+  report?(report: ReportSeen): void;
+  spans?(spans: SpansSeen): void;
+  journal?(step: JournalSeen): void;
 }
 
-export interface WorkerFacts {
-  /** The inventory's, in its order. */
-  machines(): readonly string[];
-  /** What the inventory says of a machine, if it has one of that name. */
-  bmcAddress?(machine: string): BmcAddress | undefined;
-  /** Absent if all machines are of the inventory file. */
-  machineOrigin?(machine: string): MachineOrigin | undefined;
-  /** Why a machine is out of service. */
-  machinePause?(machine: string): Pause | undefined;
-  agentIds(): readonly string[];
-  /** A machine's last comparison with its desired state. Absent if the worker does not compare. */
-  machineDrift?(machine: string): DriftSeen | undefined;
-  /** How many machines have known hardware. Absent if the worker does not read it. */
-  hardwareKnown?(): number;
-  slots(): { readonly limit: number; readonly taken: number };
-  /** How many actions have an outcome that the server may not know yet. */
-  unfinished(): number;
-  /**
-   * Whether a connection to the tink server is open. Its answers prove less, because it holds polls. Absent for a worker
-   * without tink server.
-   */
-  connected?: () => boolean;
-  /** `Runtime.check`. */
-  checkRuntime(signal: AbortSignal): Promise<string>;
-  /** Absent without health checks. */
-  health?(facts: WorkerFacts): Promise<readonly NamedHealthFinding[]>;
-  /** Absent if the worker uses no cluster, apart from running actions there. */
-  cluster?(): ClusterFacts;
-}
+/** All observers, as what happens tells them. */
+export type Observers = Required<Observer>;
 
-export interface ClusterFacts {
-  /** Why watches of the worker's own cluster fail, one line each. */
-  readonly problems: readonly string[];
-  /** Clusters that machines are read from. */
-  readonly sources: readonly MachineSourceFacts[];
-  /** Invalid Machine and Hardware objects. */
-  readonly unusableMachines: number;
-  /** Absent without leader election. */
-  readonly leader?: LeaderFacts;
-  /** Agent IDs that a Workflow names in another case, as far as it is known. */
-  agentIdsInOtherCase?(): readonly AgentIdCase[];
-}
-
-export interface MachineSourceFacts {
-  readonly name: string;
-  readonly machines: number;
-  /** Why its machines may be outdated, one line each. */
-  readonly problems: readonly string[];
-}
-
-/** An agent ID as a Workflow names it, and as the worker has it. */
-export interface AgentIdCase {
-  readonly named: string;
-  readonly polled: string;
-}
-
-export interface LeaderFacts {
-  readonly lease: string;
-  /** Certainly now; otherwise it does nothing. */
-  readonly isLeading: boolean;
-  /** As far as it knows. */
-  readonly leader: string | undefined;
-  /** Why the Lease cannot be read or renewed, in one line. */
-  readonly problem: string | undefined;
-}
-
-export const noObserver: Observer = observers([], () => undefined);
+export const noObserver: Observers = observers([], () => undefined);
 
 /** Combines observers. If one throws, `onFailure` is called; the others and the worker continue. */
-export function observers(all: readonly Partial<Observer>[], onFailure: (thrown: unknown) => void): Observer {
-  function tellAll(tell: (one: Partial<Observer>) => void): void {
-    for (const one of all) {
-      try {
-        tell(one);
-      } catch (thrown) {
-        onFailure(thrown);
-      }
-    }
-  }
+export function observers(all: readonly Observer[], onFailure: (thrown: unknown) => void): Observers {
+  const tellAll = teller(all, onFailure);
   return {
     lane: (agentId, state) => tellAll((one) => one.lane?.(agentId, state)),
     polling: (agentId) => tellAll((one) => one.polling?.(agentId)),
@@ -239,9 +125,18 @@ export function observers(all: readonly Partial<Observer>[], onFailure: (thrown:
     report: (report) => tellAll((one) => one.report?.(report)),
     spans: (spans) => tellAll((one) => one.spans?.(spans)),
     journal: (step) => tellAll((one) => one.journal?.(step)),
-    file: (file) => tellAll((one) => one.file?.(file)),
-    apiCall: (call) => tellAll((one) => one.apiCall?.(call)),
-    hardwareRead: (read) => tellAll((one) => one.hardwareRead?.(read)),
-    compared: (machine) => tellAll((one) => one.compared?.(machine)),
+  };
+}
+
+/** Tells each of them an event, also those after one that throws. */
+export function teller<One>(all: readonly One[], onFailure: (thrown: unknown) => void) {
+  return (tell: (one: One) => void): void => {
+    for (const one of all) {
+      try {
+        tell(one);
+      } catch (thrown) {
+        onFailure(thrown);
+      }
+    }
   };
 }

@@ -4,7 +4,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { makeFolder } from "../../../shared/make-folder.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { JournalSeen, Observer } from "../action/observer.ts";
+import type { JournalSeen, Observers } from "../action/observer.ts";
 import { appendText, overwriteTextFile, PART, replaceTextFile, SyncedFolder } from "./durable-file.ts";
 import { isSettled, type JournalEntry } from "./entry.ts";
 import { encodeEntry } from "./entry-text.ts";
@@ -35,7 +35,7 @@ export interface JournalOptions {
   readonly directory: string;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly observer?: Pick<Observer, "journal">;
+  readonly observer?: Pick<Observers, "journal">;
   /** Called before a launch is recorded; rejects when another worker may own the directory. */
   readonly verify?: () => Promise<void>;
 }
@@ -92,8 +92,8 @@ export class Journal implements ActionJournal {
   }
 
   /**
-   * Reads the files of an earlier worker. Damaged entries stay in place; files with foreign names are set aside. Rejects with a
-   * system error when the directory cannot be read.
+   * Reads the files of an earlier worker. Damaged entries stay in place; files with foreign names are set aside. `prune` removes
+   * what is remembered no longer. Rejects with a system error when the directory cannot be read.
    */
   static async open(options: JournalOptions): Promise<Journal> {
     const { directory } = options;
@@ -129,7 +129,6 @@ export class Journal implements ActionJournal {
       // By the wall clock; 0 for an entry from the future, which is there if the clock was set back.
       journal.#keep(entry, Math.max(0, nowMs - writtenAt(entry)));
     }
-    await journal.#prune();
     return journal;
   }
 
@@ -153,7 +152,7 @@ export class Journal implements ActionJournal {
 
   async write(entry: JournalEntry): Promise<void> {
     await this.#inOrder(entry.key, () => this.#seen("write", () => this.#write(entry)));
-    if (isSettled(entry)) await this.#prune();
+    if (isSettled(entry)) await this.prune();
   }
 
   async #write(entry: JournalEntry): Promise<void> {
@@ -306,8 +305,11 @@ export class Journal implements ActionJournal {
     return join(directory, SET_ASIDE, `${stamp}-${name}`);
   }
 
-  /** One at a time: actions that end meanwhile wait for it instead of forgetting the same entries again. */
-  #prune(): Promise<void> {
+  /**
+   * Forgets entries that are remembered no longer. One at a time: actions that end meanwhile wait for it instead of forgetting the
+   * same entries again. Never rejects.
+   */
+  prune(): Promise<void> {
     const { acknowledged, dropped } = this.#settled;
     this.#pruning ??= this.#forgetOldest(acknowledged)
       .then(() => this.#forgetOldest(dropped))

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { FileProblem, readOwnFile } from "../../document/read-text-file.ts";
+import { FileProblem, readOwnFile } from "../../../shared/read-text-file.ts";
 import { type DecodedEntry, decodeEntry } from "./entry-text.ts";
 
 export const ENTRY_ENDING = ".json";

@@ -47,7 +47,7 @@ const SETTLED = {
 /**
  * Every state of an action and every way out of it: what must be on record, before what, and what follows from each event. The
  * journal writes these states and no others, and a test explores the orders of all events
- * (test/worker/core/execution/every-order.test.ts).
+ * (test/worker/core/run/every-order.test.ts).
  */
 export const STATES: Readonly<Record<JournalPhase, StateRule>> & {
   readonly admitted: Pick<StateRule, "on">;

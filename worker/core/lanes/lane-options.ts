@@ -1,9 +1,8 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Action } from "../action/action.ts";
-import type { Observer } from "../action/observer.ts";
-import type { Waking } from "../action/waking.ts";
-import type { ActionSource } from "../source/source.ts";
+import type { Observers } from "../action/observer.ts";
+import type { ActionSource, Waking } from "../ports/source.ts";
 import type { ServerPace } from "./server-pace.ts";
 
 export interface LaneOptions {
@@ -15,7 +14,7 @@ export interface LaneOptions {
   readonly log: Logger;
   /** The longest wait between two polls while the server does not answer. */
   readonly maxBackoffMs: number;
-  readonly observer: Pick<Observer, "lane" | "polling" | "poll">;
+  readonly observer: Pick<Observers, "lane" | "polling" | "poll">;
   readonly waking?: Waking | undefined;
   /** Shared by all lanes of a server. */
   readonly serverPace?: ServerPace;

@@ -1,4 +1,4 @@
-import { alwaysAwake } from "../action/waking.ts";
+import { alwaysAwake } from "../ports/source.ts";
 import type { LaneOptions } from "./lane-options.ts";
 import { PollFailures } from "./poll-failures.ts";
 import { PollPacing } from "./poll-pacing.ts";

@@ -1,7 +1,7 @@
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { Poll } from "../source/source.ts";
+import type { Poll } from "../ports/source.ts";
 import type { LaneOptions } from "./lane-options.ts";
 
 /** The failed polls of one lane in a row, and its waits between them. */

@@ -1,6 +1,6 @@
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
-import { alwaysAwake, type Wake, type Waking } from "../action/waking.ts";
-import type { Poll, WorkflowSet } from "../source/source.ts";
+import type { Poll, WorkflowSet } from "../ports/source.ts";
+import { alwaysAwake, type Wake, type Waking } from "../ports/source.ts";
 import type { LaneOptions } from "./lane-options.ts";
 import { ServerPace } from "./server-pace.ts";
 

@@ -1,26 +1,34 @@
 import type { Action } from "../action/action.ts";
-import type { WorkerFacts } from "../action/observer.ts";
-import type { Waking } from "../action/waking.ts";
-import type { Executor } from "../execution/executor.ts";
-import type { StopSignals } from "../execution/executor-options.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import type { ActionSource, Transport } from "../source/source.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { Source } from "../ports/source.ts";
+import type { Executor } from "../run/executor.ts";
+import type { StopSignals } from "../run/services.ts";
 import { runLane } from "./lane.ts";
 import type { LaneOptions } from "./lane-options.ts";
-import type { Leadership } from "./leadership.ts";
 import { ServerPace } from "./server-pace.ts";
+
+/** For a worker that works only while it leads. */
+interface Leadership {
+  /** Certainly, at this moment. */
+  readonly isLeading: boolean;
+  /** Resolves to the reason when this worker does not lead any more: it must exit, because another one may lead. */
+  readonly lost: Promise<string>;
+  /** Resolves when this worker leads, or when the signal aborts. Never rejects. */
+  acquire(stop: AbortSignal): Promise<void>;
+  /** Lets another worker lead at once. Call when nothing is started any more. Never rejects. */
+  release(): Promise<void>;
+}
 
 /** Decides which lanes a worker has, and where their actions come from. */
 export interface LaneServices {
   /** The agent IDs that this worker polls for. */
   agentIds(): readonly string[];
-  sourceOf(agentId: string): ActionSource;
-  /** Undefined if the lane polls all the time. */
-  wakingOf(agentId: string): Waking | undefined;
+  sourceOf(agentId: string): Source;
   /** Resolves when the lanes may start. Never rejects. */
   ready(stop: AbortSignal): Promise<void>;
   /** Runs beside the lanes until the signal aborts. Never rejects. */
   run(lanes: LaneControl, stop: AbortSignal): Promise<void>;
+  /** Called after the last lane. */
   close(): Promise<void>;
   /** Opens what can fail, before `run`. Rejects with one line. */
   open?(): Promise<void>;
@@ -32,10 +40,8 @@ export interface WorkerOptions extends Pick<LaneOptions, "clock" | "log" | "maxB
   readonly reload: LaneServices["run"];
   /** Absent without leader election. */
   readonly leadership?: Leadership;
-  readonly transport: Pick<Transport, "close">;
   readonly runtime: Pick<Runtime, "detach" | "close">;
   readonly executor: Pick<Executor, "execute" | "recover" | "reported">;
-  readonly facts: WorkerFacts;
   /** How long running actions may take to end by themselves once the worker is stopping. */
   readonly shutdownGraceMs: number;
 }
@@ -81,10 +87,6 @@ export class Worker implements LaneControl {
     return this.#options.leadership?.lost ?? new Promise(() => undefined);
   }
 
-  get facts(): WorkerFacts {
-    return this.#options.facts;
-  }
-
   /** Opens what can fail, such as an address to listen on, before `run`; with leader election, `run` does. Rejects with one line. */
   async open(): Promise<void> {
     if (!this.#options.leadership) await this.#options.services.open?.();
@@ -92,7 +94,7 @@ export class Worker implements LaneControl {
 
   /** Resolves when all lanes have ended and everything is released. */
   async run(): Promise<WorkerEnd> {
-    const { leadership, reload, runtime, services, transport } = this.#options;
+    const { leadership, reload, runtime, services } = this.#options;
     const stop = this.#stop.signal;
     try {
       // Files change while a follower waits, too.
@@ -107,7 +109,6 @@ export class Worker implements LaneControl {
       this.#ended.abort();
       await leadership?.release();
       await runtime.close();
-      await transport.close();
       await services.close();
     }
     if (!this.#cancel.signal.aborted) return "drained";
@@ -179,16 +180,17 @@ export class Worker implements LaneControl {
     if (this.#lanes.has(agentId) || this.#stop.signal.aborted) return;
     const { clock, log, maxBackoffMs, observer, services } = this.#options;
     const stop = new AbortController();
+    const source = services.sourceOf(agentId);
     const ended = runLane(
       {
         agentId,
-        source: services.sourceOf(agentId),
+        source,
         execute: (action) => this.#execute(action, stop.signal),
         clock,
         log,
         maxBackoffMs,
         observer,
-        waking: services.wakingOf(agentId),
+        waking: source.waking,
         serverPace: this.#serverPace,
       },
       stop.signal,

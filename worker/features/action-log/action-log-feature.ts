@@ -7,13 +7,12 @@ export const actionLog = {
   settings: actionLogSettings,
   isUsed: ({ actionLog: used }) => used !== undefined,
   async open({ clock, config, log }) {
-    if (!config.actionLog) return {};
+    if (!config.actionLog) return [];
     const { ActionLogs } = await import("./action-logs.ts");
     const logs = new ActionLogs({ ...config.actionLog, clock, log });
-    return {
-      observer: logs.observer,
-      serve: async () => logs.start(),
-      flush: () => logs.close(),
-    };
+    return [
+      { kind: "observer", observer: logs.observer },
+      { kind: "recorder", serve: async () => logs.start(), flush: () => logs.close() },
+    ];
   },
 } satisfies FeatureDefinition<SharedConfig & ActionLogPart>;

@@ -59,7 +59,7 @@ const CLOSE_MS = 5_000;
  * only one of the worker's threads.
  */
 export class ActionLogs {
-  readonly observer: Partial<Observer> = { action: (event) => this.#onEvent(event) };
+  readonly observer: Observer = { action: (event) => this.#onEvent(event) };
   readonly #options: ActionLogsOptions;
   readonly #fileBytes: number;
   readonly #limit = new BufferLimit(MAX_BUFFERED);

@@ -3,8 +3,8 @@ import { isTooDeep } from "../../../shared/json-depth.ts";
 import { printable, shortened } from "../../../shared/printable.ts";
 import { version } from "../../../shared/version.ts";
 import type { Delivery, LogLine, Outcome } from "../../core/action/action.ts";
+import { readLogLine } from "../../core/action/log-line.ts";
 import type { ActionEvent } from "../../core/action/observer.ts";
-import { readLogLine } from "../../core/runtime/log-line.ts";
 
 type Started = ActionEvent & { readonly kind: "started" };
 

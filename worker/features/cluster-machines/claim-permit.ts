@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
-import type { ReferenceRefusal } from "../../core/action/reference.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { KINDS, keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { isKubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
+import type { ReferenceRefusal } from "../../policy/reference.ts";
 import { describeClaim } from "./described-claim.ts";
 
 type Reader = Pick<Cluster, "get" | "list">;

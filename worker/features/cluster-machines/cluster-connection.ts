@@ -1,8 +1,8 @@
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
 import type { FileReference } from "../../../shared/contract/file-reference.ts";
-import type { ReferenceRefusal } from "../../core/action/reference.ts";
-import type { MountedConnection, MountedFile } from "../../machines/inventory.ts";
+import type { MountedConnection, MountedFile } from "../../core/ports/runtime.ts";
+import type { ReferenceRefusal } from "../../policy/reference.ts";
 import { type ConnectionSource, connectionDocument, type SecretPart } from "./connection-document.ts";
 import type { ClusterMachine } from "./machine-index.ts";
 import { type Algorithm, loginUse, SIGNING_KEY, signingUses } from "./secret-uses.ts";

@@ -5,18 +5,13 @@ import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { BmcAddress, MachineOrigin } from "../../core/action/machine-facts.ts";
-import { ownNamespaceOnly, type ReferenceRefusal } from "../../core/action/reference.ts";
+import type { HostAccess, MountedConnection } from "../../core/ports/runtime.ts";
 import { keyOf } from "../../kubernetes/client/kinds.ts";
 import type { ObjectReference } from "../../kubernetes/events/object-events.ts";
 import { bmcAddress } from "../../machines/bmc-address.ts";
-import type {
-  ConnectionReading,
-  HostAccess,
-  Inventory,
-  Machine,
-  MountedConnection,
-} from "../../machines/inventory.ts";
+import type { ConnectionReading, Inventory, Machine } from "../../machines/inventory.ts";
 import { MachinePaused, refusePaused } from "../../machines/pause.ts";
+import { ownNamespaceOnly, type ReferenceRefusal } from "../../policy/reference.ts";
 import { ChangeBursts } from "./change-bursts.ts";
 import {
   type Connectable,

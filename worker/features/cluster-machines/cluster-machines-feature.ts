@@ -4,7 +4,15 @@ import type { LaneChanges } from "../../core/lanes/worker.ts";
 import type { NeededRight } from "../../kubernetes/client/needed-right.ts";
 import { RIGHTS as EVENT_RIGHTS } from "../../kubernetes/events/event-rights.ts";
 import type { ObjectEvents } from "../../kubernetes/events/object-events.ts";
-import type { Feature, FeatureDefinition, NamedRights, SharedConfig, WorkerParts } from "../feature.ts";
+import type {
+  FeatureDefinition,
+  FeaturePart,
+  FeatureServices,
+  NamedRights,
+  SharedConfig,
+  UpdateLanes,
+} from "../feature.ts";
+import type { MachineNotice } from "../shared/machine-notice.ts";
 import type { ClusterInventory, MachineChanges } from "./cluster-inventory.ts";
 import { identityRight, rightsFor } from "./machine-rights.ts";
 import { type MachinesPart, machineSettings } from "./machine-settings.ts";
@@ -58,49 +66,61 @@ function rights(config: Config): readonly NamedRights[] {
   ];
 }
 
-async function openMachines(worker: WorkerParts<Config>): Promise<Feature> {
-  const { clock, cluster, config, inventory, log, references, updateLanes } = worker;
-  if (!cluster) return {};
+async function openMachines(services: FeatureServices<Config>): Promise<readonly FeaturePart[]> {
+  const { clock, config, log } = services;
+  const { cluster } = services.control;
+  const { inventory } = services.machines;
+  const { references } = services.rules;
+  if (!cluster) return [];
   const { ClusterInventory } = await import("./cluster-inventory.ts");
   const { openSources } = await import("./machine-sources.ts");
+  /** Set while the lanes run. */
+  let updateLanes: UpdateLanes | undefined;
   const machines = new ClusterInventory({
     sources: openSources(config.machineSources, { cluster, clock, log }),
     managedHosts: config.managedHosts,
     references,
     clock,
     log,
-    onChange: (changes) => log.info(changeFields(changes, updateLanes()), "cluster machines updated"),
+    onChange: (changes) => log.info(changeFields(changes, updateLanes?.()), "cluster machines updated"),
   });
-  const events = config.drift && (await openEvents(worker));
+  const events = config.drift && (await openEvents(services));
   // A machine of the inventory file has no object, even if the cluster has one of its name.
   const objectOf = (machine: string) =>
     inventory.isInFile(machine) ? undefined : machines.objectOf(machine);
-  return {
-    machines,
-    offers: {
-      machineObjects: {
-        namespaceOf: (machine) => objectOf(machine)?.namespace,
-        notify({ machine, ...about }) {
-          const object = objectOf(machine);
-          if (object) events?.add({ object, ...about });
-        },
-      },
+  const machineObjects = {
+    namespaceOf: (machine: string) => objectOf(machine)?.namespace,
+    notify({ machine, ...about }: MachineNotice) {
+      const object = objectOf(machine);
+      if (object) events?.add({ object, ...about });
     },
-    clusterFacts: () => clusterFacts(machines),
-    async ready(stop) {
-      const synced = await machines.synced(AbortSignal.any([stop, AbortSignal.timeout(READY_MS)]));
-      if (!synced.ok && !stop.aborted) {
-        log.warn({ reason: synced.reason }, "cluster machines not loaded yet");
-      }
-    },
-    async run(stop) {
-      await Promise.all([machines.run(stop), events?.run(stop)]);
-    },
-    close: () => machines.close(),
   };
+  return [
+    { kind: "machines", inventory: machines },
+    { kind: "offers", offers: { machineObjects } },
+    { kind: "facts", cluster: () => clusterFacts(machines) },
+    {
+      kind: "task",
+      async ready(stop) {
+        const synced = await machines.synced(AbortSignal.any([stop, AbortSignal.timeout(READY_MS)]));
+        if (!synced.ok && !stop.aborted) {
+          log.warn({ reason: synced.reason }, "cluster machines not loaded yet");
+        }
+      },
+      async run(stop, update) {
+        updateLanes = update;
+        await Promise.all([machines.run(stop), events?.run(stop)]);
+      },
+      close: () => machines.close(),
+    },
+  ];
 }
 
-async function openEvents({ cluster, clock, log }: WorkerParts): Promise<ObjectEvents | undefined> {
+async function openEvents({
+  clock,
+  control: { cluster },
+  log,
+}: FeatureServices): Promise<ObjectEvents | undefined> {
   const { ObjectEvents } = await import("../../kubernetes/events/object-events.ts");
   return cluster && new ObjectEvents({ cluster, clock, log });
 }

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
+import type { HostAccess } from "../../core/ports/runtime.ts";
 import { KINDS, keyOf } from "../../kubernetes/client/kinds.ts";
-import type { HostAccess } from "../../machines/inventory.ts";
 import type { HostContent } from "./described-host.ts";
 import type { Described } from "./described-machine.ts";
 import type { SourceCluster } from "./source-connection.ts";

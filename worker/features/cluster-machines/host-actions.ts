@@ -1,4 +1,4 @@
-import { parseImageReference } from "../../core/action/image-reference.ts";
+import { parseImageReference } from "../../../shared/contract/image-reference.ts";
 
 /** Actions that change a machine's power and nothing else, with the `spec.online` that agrees with their end. */
 const CHANGES: Readonly<Record<string, boolean>> = {

@@ -1,5 +1,5 @@
+import { decodeText, fileProblemOf } from "../../../shared/read-text-file.ts";
 import { Secret } from "../../../shared/secret.ts";
-import { decodeText, fileProblemOf } from "../../document/read-text-file.ts";
 import type { Selection } from "../../kubernetes/client/cluster.ts";
 import type { ObjectName } from "../../kubernetes/client/kinds.ts";
 import { SecretObject } from "./secret-values.ts";

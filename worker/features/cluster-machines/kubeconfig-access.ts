@@ -1,7 +1,7 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { fileProblemOf, readTextFile } from "../../../shared/read-text-file.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import { fileProblemOf, readTextFile } from "../../document/read-text-file.ts";
 import { Cluster } from "../../kubernetes/client/cluster.ts";
 import type { SourceAccess, UseConnection } from "./inventory-source.ts";
 

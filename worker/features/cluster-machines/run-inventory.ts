@@ -1,9 +1,9 @@
 import { systemClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { ReferenceRefusal } from "../../core/action/reference.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { CombinedInventory } from "../../machines/combined-inventory.ts";
 import type { Inventory } from "../../machines/inventory.ts";
+import type { ReferenceRefusal } from "../../policy/reference.ts";
 import { ClusterInventory } from "./cluster-inventory.ts";
 import type { Managed } from "./described-host.ts";
 import type { MachinesPart } from "./machine-settings.ts";

@@ -4,7 +4,7 @@ import type { Connection } from "../../../shared/contract/connection.ts";
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { defined } from "../../../shared/defined.ts";
 import { printableLine, shortened } from "../../../shared/printable.ts";
-import type { Difference } from "../../core/action/drift-seen.ts";
+import type { Difference } from "../shared/drift-seen.ts";
 import { compare, withoutSecrets } from "./compare.ts";
 import { readMachine } from "./read-machine.ts";
 

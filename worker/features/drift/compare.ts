@@ -13,7 +13,7 @@ import { hasNtp, type NtpSettings } from "../../../shared/bmc/operations/ntp.ts"
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import type { BootModeChoice, PowerState } from "../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../shared/defined.ts";
-import type { Difference, Setting } from "../../core/action/drift-seen.ts";
+import type { Difference, Setting } from "../shared/drift-seen.ts";
 import { downgradeOf } from "./next-correction.ts";
 
 /** A value that was read, or the reason why the BMC cannot show it. */

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Action, ActionId, ActionStatus } from "../../core/action/action.ts";
-import { DRIFT_AGENT_ID } from "../../core/action/source-agent-ids.ts";
-import type { Acknowledgement, StatusSink } from "../../core/source/source.ts";
+import type { Acknowledgement, StatusSink } from "../../core/ports/source.ts";
 import { HeldQueue } from "../../sources/held-queue.ts";
+import { DRIFT_AGENT_ID } from "../shared/source-agent-ids.ts";
 import type { CorrectionPlan } from "./next-correction.ts";
 
 export interface CorrectionQueueOptions {

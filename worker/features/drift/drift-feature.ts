@@ -1,8 +1,9 @@
 import { version } from "../../../shared/version.ts";
-import type { MachineNotice } from "../../core/action/machine-notice.ts";
-import { DRIFT_AGENT_ID } from "../../core/action/source-agent-ids.ts";
 import { agentIdOf, hasMachine } from "../../machines/agent-id.ts";
-import type { Feature, FeatureDefinition, SharedConfig, WorkerParts } from "../feature.ts";
+import { heldSource } from "../../sources/held-queue.ts";
+import type { FeatureDefinition, FeaturePart, FeatureServices, SharedConfig } from "../feature.ts";
+import type { MachineNotice } from "../shared/machine-notice.ts";
+import { DRIFT_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { type DriftPart, driftSettings } from "./drift-settings.ts";
 
 type Config = SharedConfig & DriftPart;
@@ -18,10 +19,11 @@ export const drift = {
   open: openDrift,
 } satisfies FeatureDefinition<Config>;
 
-async function openDrift(worker: WorkerParts<Config>): Promise<Feature> {
-  const { clock, config, inventory, log, observer, offers, reader } = worker;
+async function openDrift(services: FeatureServices<Config>): Promise<readonly FeaturePart[]> {
+  const { clock, config, control, log, offers } = services;
+  const { inventory, reader } = services.machines;
   const { drift: settings, agentIdPattern } = config;
-  if (!settings) return {};
+  if (!settings) return [];
   const { compareMachine } = await import("./compare-machine.ts");
   const { DriftWatch } = await import("./drift-watch.ts");
   const { Enforcer } = await import("./enforcer.ts");
@@ -41,15 +43,15 @@ async function openDrift(worker: WorkerParts<Config>): Promise<Feature> {
         signal,
       ),
     isOurs: (machine) => hasMachine(config, machine),
-    onCompared: (machine) => observer.compared(machine),
+    onCompared: (machine) => control.observer.compared(machine),
     ...{ inventory, intervalMs: settings.intervalMs, notify, enforcer, clock, log },
   });
   const { queue } = enforcer;
-  return {
-    source: { agentId: DRIFT_AGENT_ID, source: queue.held, sink: queue },
-    observer: watch.observer,
-    facts: { machineDrift: (machine) => watch.find(machine) },
-    cancelOf: (action) => queue.cancelOf(action),
-    run: (stop) => watch.run(stop),
-  };
+  const source = heldSource(queue.held, queue, (action) => queue.cancelOf(action));
+  return [
+    { kind: "source", agentId: DRIFT_AGENT_ID, source },
+    { kind: "observer", observer: watch.observer },
+    { kind: "facts", worker: { machineDrift: (machine) => watch.find(machine) } },
+    { kind: "task", run: (stop) => watch.run(stop) },
+  ];
 }

@@ -1,8 +1,8 @@
 import type { CrossCheck } from "../../config/cross-check.ts";
 import type { ConfigPart } from "../../config/part.ts";
 import { type SettingsOf, setting } from "../../config/setting.ts";
-import { DRIFT_AGENT_ID } from "../../core/action/source-agent-ids.ts";
 import { ActionImage, Duration } from "../../document/value-types.ts";
+import { DRIFT_AGENT_ID } from "../shared/source-agent-ids.ts";
 
 const MINUTE_MS = 60_000;
 const YEAR_MS = 365 * 24 * 60 * MINUTE_MS;

@@ -7,12 +7,12 @@ import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { WorkQueue } from "../../../shared/work-queue.ts";
-import { BusyMachines } from "../../core/action/busy-machines.ts";
-import type { DriftSeen } from "../../core/action/drift-seen.ts";
-import type { MachineNotice } from "../../core/action/machine-notice.ts";
 import type { Observer } from "../../core/action/observer.ts";
 import type { Inventory } from "../../machines/inventory.ts";
 import { MachinePaused } from "../../machines/pause.ts";
+import { BusyMachines } from "../shared/busy-machines.ts";
+import type { DriftSeen } from "../shared/drift-seen.ts";
+import type { MachineNotice } from "../shared/machine-notice.ts";
 import type { Comparison } from "./compare-machine.ts";
 import type { Enforcer } from "./enforcer.ts";
 
@@ -82,7 +82,7 @@ export class DriftWatch {
     });
   }
 
-  readonly observer: Partial<Observer> = {
+  readonly observer: Observer = {
     action: (event) => {
       const machine = this.#busy.see(event);
       if (machine !== undefined && this.#busy.has(machine)) this.#comparing.get(machine)?.abort(YIELDED);

@@ -1,11 +1,11 @@
 import type { Logger } from "../../../shared/logger.ts";
 import { printableLine, shortened } from "../../../shared/printable.ts";
 import type { Outcome } from "../../core/action/action.ts";
-import { BusyMachines } from "../../core/action/busy-machines.ts";
-import type { Enforcement } from "../../core/action/drift-seen.ts";
-import type { MachineNotice } from "../../core/action/machine-notice.ts";
 import type { ActionEvent } from "../../core/action/observer.ts";
-import { DRIFT_AGENT_ID } from "../../core/action/source-agent-ids.ts";
+import { BusyMachines } from "../shared/busy-machines.ts";
+import type { Enforcement } from "../shared/drift-seen.ts";
+import type { MachineNotice } from "../shared/machine-notice.ts";
+import { DRIFT_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { CorrectionQueue, type CorrectionQueueOptions } from "./correction-queue.ts";
 import { nextCorrection } from "./next-correction.ts";
 import { type Compared, StagedUpdates } from "./staged-updates.ts";

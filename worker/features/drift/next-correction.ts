@@ -1,7 +1,7 @@
 import type { BiosValue } from "../../../shared/bmc/operations/bios-registry.ts";
 import { compareVersions } from "../../../shared/bmc/operations/firmware-version.ts";
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
-import type { Difference, Setting } from "../../core/action/drift-seen.ts";
+import type { Difference, Setting } from "../shared/drift-seen.ts";
 
 /** Power is last, so that a machine that is powered on boots with its settings. */
 export const CORRECTION_ORDER: readonly Setting[] = ["bootDevice", "ntp", "bios", "firmware", "power"];

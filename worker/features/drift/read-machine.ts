@@ -2,7 +2,7 @@ import type { BmcClient } from "../../../shared/bmc/client.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { defined } from "../../../shared/defined.ts";
-import type { Setting } from "../../core/action/drift-seen.ts";
+import type { Setting } from "../shared/drift-seen.ts";
 import type { Observed, Reading } from "./compare.ts";
 
 /** Reads the settings that the desired state names one after the other. Also returns the first error. */

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Outcome } from "../../core/action/action.ts";
-import type { Difference } from "../../core/action/drift-seen.ts";
+import type { Difference } from "../shared/drift-seen.ts";
 import { wantedFirmware } from "./next-correction.ts";
 
 /** An update of firmware that waits for the machine's next boot. */

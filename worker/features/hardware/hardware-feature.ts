@@ -1,6 +1,6 @@
 import { defined } from "../../../shared/defined.ts";
 import type { HardwareOfMachines } from "../../core/action/hardware-seen.ts";
-import type { Feature, FeatureDefinition, SharedConfig, WorkerParts } from "../feature.ts";
+import type { FeatureDefinition, FeaturePart, FeatureServices, SharedConfig } from "../feature.ts";
 import { type HardwarePart, hardwareSettings } from "./hardware-settings.ts";
 
 type Config = SharedConfig & HardwarePart & { readonly rufio?: { readonly hardware: boolean } };
@@ -13,15 +13,16 @@ export const hardware = {
   open: openHardware,
 } satisfies FeatureDefinition<Config>;
 
-async function openHardware(worker: WorkerParts<Config>): Promise<Feature> {
-  const { clock, config, inventory, log, observer, policy, reader } = worker;
+async function openHardware(services: FeatureServices<Config>): Promise<readonly FeaturePart[]> {
+  const { clock, config, control, log, rules } = services;
+  const { inventory, reader } = services.machines;
   const { isTrusted } = await import("../../policy/trust-rule.ts");
   const { HardwareStore } = await import("./hardware-store.ts");
   const store = new HardwareStore({
     ...{ reader, maxAgeMs: config.hardwareMaxAgeMs, clock, log },
-    isTrusted: (image) => isTrusted(policy(), image),
+    isTrusted: (image) => isTrusted(rules.policy(), image),
     namespaceOf: (machine) => inventory.origin?.(machine)?.namespace,
-    onRead: (errorClass) => observer.hardwareRead(defined({ class: errorClass })),
+    onRead: (errorClass) => control.observer.hardwareRead(defined({ class: errorClass })),
   });
   const ofMachines: HardwareOfMachines = {
     find: (name) => {
@@ -32,10 +33,10 @@ async function openHardware(worker: WorkerParts<Config>): Promise<Feature> {
     refresh: (name) => store.refresh(name),
     onRead: (listener) => store.onRead(listener),
   };
-  return {
-    offers: { hardware: ofMachines },
-    observer: store.observer,
-    facts: { hardwareKnown: () => store.size },
-    run: (stop) => store.run(stop),
-  };
+  return [
+    { kind: "offers", offers: { hardware: ofMachines } },
+    { kind: "observer", observer: store.observer },
+    { kind: "facts", worker: { hardwareKnown: () => store.size } },
+    { kind: "task", run: (stop) => store.run(stop) },
+  ];
 }

@@ -7,12 +7,12 @@ import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { WorkQueue } from "../../../shared/work-queue.ts";
-import { BusyMachines } from "../../core/action/busy-machines.ts";
 import { type HardwareReading, hardwareSeen } from "../../core/action/hardware-seen.ts";
 import type { Observer } from "../../core/action/observer.ts";
 import type { Machine } from "../../machines/inventory.ts";
 import { MachinePaused } from "../../machines/pause.ts";
 import type { MachineReader } from "../machine-reader.ts";
+import { BusyMachines } from "../shared/busy-machines.ts";
 
 export interface HardwareStoreOptions {
   readonly reader: Pick<MachineReader, "getHardware">;
@@ -80,7 +80,7 @@ export class HardwareStore {
     });
   }
 
-  readonly observer: Partial<Observer> = {
+  readonly observer: Observer = {
     action: (event) => {
       const machine = this.#busy.see(event);
       if (machine === undefined) return;

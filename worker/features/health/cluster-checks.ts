@@ -1,5 +1,6 @@
-import type { HealthFinding, NamedHealthFinding } from "../../core/action/health-finding.ts";
-import type { ClusterFacts, LeaderFacts } from "../../core/action/observer.ts";
+import type { LeaderFacts } from "../../kubernetes/leader/leader-election.ts";
+import type { ClusterFacts } from "../shared/facts.ts";
+import type { HealthFinding, NamedHealthFinding } from "../shared/health-finding.ts";
 
 /**
  * Whether the watches of the worker's own cluster work, and whether this worker leads or could. A problem in another cluster is only

@@ -7,10 +7,10 @@ export const health = {
   async open({ clock, config }) {
     const { Health, longestWaitMs } = await import("./health.ts");
     const opened = new Health({ clock, longestWaitMs: longestWaitMs(config) });
-    return {
-      observer: opened.observer,
-      facts: { health: (facts) => opened.findings(facts) },
-      routes: (facts) => opened.routes(facts),
-    };
+    return [
+      { kind: "observer", observer: opened.observer },
+      { kind: "facts", worker: { health: (facts) => opened.findings(facts) } },
+      { kind: "routes", routes: (facts) => opened.routes(facts) },
+    ];
   },
 } satisfies FeatureDefinition;

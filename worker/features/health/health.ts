@@ -1,8 +1,9 @@
 import type { Clock } from "../../../shared/clock.ts";
-import type { HealthFinding, NamedHealthFinding } from "../../core/action/health-finding.ts";
-import type { Observer, WorkerFacts } from "../../core/action/observer.ts";
+import type { Observer } from "../../core/action/observer.ts";
 import type { Route } from "../../listener/http/route.ts";
 import type { SharedConfig } from "../feature.ts";
+import type { WorkerFacts } from "../shared/facts.ts";
+import type { HealthFinding, NamedHealthFinding } from "../shared/health-finding.ts";
 import { clusterChecks } from "./cluster-checks.ts";
 import { JournalWatch } from "./journal-watch.ts";
 import { LaneWatch } from "./lane-watch.ts";
@@ -46,7 +47,7 @@ export class Health {
     this.#runtime = new RuntimeCheck({ clock, timeoutMs: RUNTIME_TIMEOUT_MS, keepMs: RUNTIME_KEEP_MS });
   }
 
-  get observer(): Partial<Observer> {
+  get observer(): Observer {
     return { ...this.#lanes.observer, ...this.#journal.observer };
   }
 

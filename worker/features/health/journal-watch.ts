@@ -1,7 +1,7 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
-import type { HealthFinding } from "../../core/action/health-finding.ts";
 import type { JournalSeen, Observer } from "../../core/action/observer.ts";
+import type { HealthFinding } from "../shared/health-finding.ts";
 
 /** Whether the state directory is writable, according to the journal's last operations. */
 export class JournalWatch {
@@ -13,7 +13,7 @@ export class JournalWatch {
     this.#clock = clock;
   }
 
-  readonly observer: Partial<Observer> = {
+  readonly observer: Observer = {
     journal: ({ step, ok }) => {
       if (ok) this.#failedMs.delete(step);
       else this.#failedMs.set(step, this.#clock.monotonicMs());

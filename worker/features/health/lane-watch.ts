@@ -1,8 +1,8 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
-import type { HealthFinding } from "../../core/action/health-finding.ts";
 import type { LaneState, Observer } from "../../core/action/observer.ts";
-import { INSIDE_AGENT_IDS } from "../../core/action/source-agent-ids.ts";
+import type { HealthFinding } from "../shared/health-finding.ts";
+import { INSIDE_AGENT_IDS } from "../shared/source-agent-ids.ts";
 
 export interface LaneWatchOptions {
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export class LaneWatch {
     this.#options = options;
   }
 
-  readonly observer: Partial<Observer> = {
+  readonly observer: Observer = {
     lane: (agentId, state) => {
       this.#hadLanes = true;
       if (state === undefined) this.#lanes.delete(agentId);

@@ -2,8 +2,8 @@ import type { Clock } from "../../../shared/clock.ts";
 import { oneLine } from "../../../shared/contract/result.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
-import type { HealthFinding } from "../../core/action/health-finding.ts";
-import type { WorkerFacts } from "../../core/action/observer.ts";
+import type { WorkerFacts } from "../shared/facts.ts";
+import type { HealthFinding } from "../shared/health-finding.ts";
 
 export interface RuntimeCheckOptions {
   readonly clock: Clock;

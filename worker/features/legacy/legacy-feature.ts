@@ -4,5 +4,5 @@ import type { FeatureDefinition } from "../feature.ts";
 export const legacy = {
   name: "legacy",
   isUsed: ({ server }) => server !== undefined,
-  open: async () => ({ serverApi: (await import("./legacy-transport.ts")).legacyServerApi }),
+  open: async () => [{ kind: "server", api: (await import("./legacy-transport.ts")).legacyServerApi }],
 } satisfies FeatureDefinition;

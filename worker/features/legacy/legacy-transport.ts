@@ -2,12 +2,13 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { INPUT_BYTES } from "../../../shared/input-limits.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { ActionId, ActionStatus } from "../../core/action/action.ts";
-import type { Acknowledgement, Poll, Transport, WorkflowSet } from "../../core/source/source.ts";
+import type { Acknowledgement, Poll, WorkflowSet } from "../../core/ports/source.ts";
 import { MalformedAction } from "../../sources/action-fields.ts";
 import { callStreaming, callUnary } from "../../sources/grpc/call.ts";
 import type { Channel } from "../../sources/grpc/channel.ts";
 import { acknowledgementOfError, codeName, failedPollOfError } from "../../sources/grpc/grpc-errors.ts";
-import type { ServerApi } from "../../sources/server/connect-server.ts";
+import type { ServerApi } from "../../sources/server/tink-server.ts";
+import type { TinkApi } from "../../sources/tink/tink-api.ts";
 import { currentActionOf, currentIndexOf } from "./current-action.ts";
 import {
   State,
@@ -44,7 +45,7 @@ type Failed = Poll & { readonly kind: "failed" };
  * The deprecated workflow API of tink 0.8 to 0.12. It serves a worker ID all of its pending workflows, so that several may
  * run concurrently, and it never holds a call. The caller closes the channel.
  */
-export function legacyApi(channel: Channel): Omit<Transport, "close"> {
+export function legacyApi(channel: Channel): TinkApi {
   return legacyTransport({
     contexts: (agentId, signal) => contextsOf(channel, agentId, signal),
     actions: async (workflowId, signal) =>
@@ -62,7 +63,7 @@ export interface LegacyCalls {
 }
 
 /** Interprets the answers to the calls. */
-export function legacyTransport(calls: LegacyCalls): Omit<Transport, "close"> {
+export function legacyTransport(calls: LegacyCalls): TinkApi {
   /** The workflow that each agent ID was served last: the one behind it comes first, so that none starves. */
   const lastServed = new Map<string, string>();
 

@@ -4,9 +4,9 @@ import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { PowerState } from "../../../shared/contract/vocabulary.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import type { HostAccess } from "../../core/ports/runtime.ts";
 import { HostObject, managementOf, operatorPause, REBOOT } from "../../kubernetes/client/host-object.ts";
 import { isKubernetesError, KubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
-import type { HostAccess } from "../../machines/inventory.ts";
 import { LAST_REBOOT, type RebootAnnotation } from "./reboot-annotation.ts";
 
 export interface HostPowerOptions {

@@ -4,15 +4,16 @@ import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import { bootTime } from "../../core/action/boot-time.ts";
-import type { Need } from "../../core/runtime/orphan.ts";
 import type {
   Adoption,
   EndedAction,
+  HostAccess,
   LaunchRequest,
+  Need,
   ReturnedAction,
   Runtime,
-} from "../../core/runtime/runtime.ts";
-import type { HostAccess, Inventory } from "../../machines/inventory.ts";
+} from "../../core/ports/runtime.ts";
+import type { Inventory } from "../../machines/inventory.ts";
 import type { ActionLibrary } from "../../runtimes/action-library.ts";
 import { InProcessRuntime } from "../../runtimes/in-process/in-process-runtime.ts";
 import { hostProvider } from "./host-provider.ts";

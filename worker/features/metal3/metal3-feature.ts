@@ -1,4 +1,4 @@
-import type { Runtime } from "../../core/runtime/runtime.ts";
+import type { Runtime } from "../../core/ports/runtime.ts";
 import type { FeatureDefinition, SharedConfig } from "../feature.ts";
 import type { HostRuntimeOptions } from "./host-runtime.ts";
 import { type Metal3Part, metal3Settings } from "./metal3-settings.ts";
@@ -13,10 +13,12 @@ export const metal3 = {
   name: "metal3",
   settings: metal3Settings,
   isUsed: usesHosts,
-  async open({ config, inventory, log, own, state }) {
+  async open({ config, log, machines, process }) {
     const { stopGraceMs } = config;
+    const { inventory } = machines;
+    const { own, state } = process;
     const options = { inventory, actions: own.library, state: state.id, log, stopGraceMs };
-    return { runtime: await openHosts(options) };
+    return [{ kind: "runtime", wrap: await openHosts(options) }];
   },
 } satisfies FeatureDefinition<SharedConfig & HostUse>;
 

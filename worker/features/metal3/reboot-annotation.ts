@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { type ActionId, actionKey } from "../../core/action/action.ts";
-import { isOrphan, type SweepOptions } from "../../core/runtime/orphan.ts";
 import { OWN_REBOOT } from "../../kubernetes/client/host-object.ts";
+import { isOrphan, type SweepOptions } from "../../runtimes/orphan.ts";
 
 /** On the host, the key of the last action that rebooted it: an action is never carried out twice, also by other leaders. */
 export const LAST_REBOOT = "pbnj-worker/last-reboot";

@@ -1,9 +1,11 @@
 import type { Clock } from "../../../shared/clock.ts";
+import { parseImageReference } from "../../../shared/contract/image-reference.ts";
 import { version } from "../../../shared/version.ts";
-import { type DriftSeen, settingsThatDiffer } from "../../core/action/drift-seen.ts";
-import { parseImageReference } from "../../core/action/image-reference.ts";
-import type { ActionEvent, LaneState, Observer, WorkerFacts } from "../../core/action/observer.ts";
-import { INSIDE_AGENT_IDS } from "../../core/action/source-agent-ids.ts";
+import type { ActionEvent, LaneState } from "../../core/action/observer.ts";
+import { type DriftSeen, settingsThatDiffer } from "../shared/drift-seen.ts";
+import type { WorkerFacts } from "../shared/facts.ts";
+import type { WorkerObserver } from "../shared/observer.ts";
+import { INSIDE_AGENT_IDS } from "../shared/source-agent-ids.ts";
 import { type LabelName, labelValues, NONE } from "./metric-labels.ts";
 
 /** A value per label; undefined becomes `none`. */
@@ -19,7 +21,7 @@ type Reading<Labels> = number | undefined | readonly (readonly [Labels, number])
 /** Where the values come from: a definition without it does not compile. */
 type Events<Labels> =
   /** The events of the worker. */
-  | { readonly watch: (record: RecordValue<Labels>, clock: Clock) => Partial<Observer> }
+  | { readonly watch: (record: RecordValue<Labels>, clock: Clock) => WorkerObserver }
   /** A file that keeps state for several metrics. */
   | { readonly recordedBy: "watch-actions.ts" | "watch-process.ts" };
 /** For gauges also the state of the worker when it is scraped. */
@@ -86,7 +88,7 @@ function histogram<const Label extends LabelName = never>(
 function on<Kind extends ActionEvent["kind"]>(
   kind: Kind,
   watch: (event: ActionEvent & { kind: Kind }) => void,
-): Partial<Observer> {
+): WorkerObserver {
   const isWatched = (event: ActionEvent): event is ActionEvent & { kind: Kind } => event.kind === kind;
   return {
     action(event) {
@@ -107,7 +109,7 @@ function failureClass({ outcome }: ActionEvent & { kind: "ended" }): string | un
   return outcome.ok ? undefined : (outcome.class ?? "internal");
 }
 
-function countLanes(set: RecordValue<LabelsOf<"lane_state">>): Partial<Observer> {
+function countLanes(set: RecordValue<LabelsOf<"lane_state">>): WorkerObserver {
   const states = new Map<string, LaneState>();
   const counts = new Map<LaneState, number>();
   const change = (state: LaneState | undefined, by: number) => {

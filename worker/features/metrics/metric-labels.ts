@@ -2,8 +2,8 @@ import { Code } from "@connectrpc/connect";
 import { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { SessionProvider } from "../../../shared/contract/vocabulary.ts";
-import { healthCheckNames } from "../../core/action/health-finding.ts";
-import { watchedFileNames } from "../../core/action/observer.ts";
+import { watchedFileNames } from "../../config/reload.ts";
+import { healthCheckNames } from "../shared/health-finding.ts";
 
 /** Replaces unexpected values: a foreign image, an unknown code. */
 export const OTHER = "other";

@@ -3,13 +3,13 @@ import type { FeatureDefinition } from "../feature.ts";
 export const metrics = {
   name: "metrics",
   isUsed: ({ http }) => http !== undefined,
-  async open({ clock, own }) {
+  async open({ clock, process: { own } }) {
     const { Metrics } = await import("./metrics.ts");
     const opened = new Metrics({ clock, actionNames: own.actions });
-    return {
-      observer: opened.observer,
-      routes: (facts) => [opened.route(facts)],
-      flush: async () => opened.close(),
-    };
+    return [
+      { kind: "observer", observer: opened.observer },
+      { kind: "routes", routes: (facts) => [opened.route(facts)] },
+      { kind: "recorder", flush: async () => opened.close() },
+    ];
   },
 } satisfies FeatureDefinition;

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../shared/clock.ts";
-import { type Observer, observers, type WorkerFacts } from "../../core/action/observer.ts";
 import type { Route } from "../../listener/http/route.ts";
+import type { WorkerFacts } from "../shared/facts.ts";
+import { type WorkerObservers, workerObservers } from "../shared/observer.ts";
 import { definitions, type MetricDefinition } from "./definitions.ts";
 import { CONTENT_TYPES, openMetricsText, preferredFormat } from "./exposition.ts";
 import { MetricSet } from "./metric-set.ts";
@@ -17,7 +18,7 @@ const all: readonly (readonly [string, MetricDefinition])[] = Object.entries(def
 
 /** The worker's metrics: counts from the start, and reads the worker's state once it runs. */
 export class Metrics {
-  readonly observer: Observer;
+  readonly observer: WorkerObservers;
   readonly #set: MetricSet;
   readonly #actions: ActionsWatch;
   readonly #process: ProcessWatch;
@@ -29,7 +30,7 @@ export class Metrics {
     const watching = all.flatMap(([key, metric]) =>
       "watch" in metric ? [metric.watch(this.#set.recorderOf(key), clock)] : [],
     );
-    this.observer = observers(
+    this.observer = workerObservers(
       [{ action: (event) => this.#actions.onAction(event) }, ...watching],
       (thrown) => {
         throw thrown;

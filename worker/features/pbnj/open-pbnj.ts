@@ -2,11 +2,12 @@ import { join } from "node:path";
 import { defined } from "../../../shared/defined.ts";
 import { version } from "../../../shared/version.ts";
 import { type Action, actionKey } from "../../core/action/action.ts";
-import { PBNJ_AGENT_ID } from "../../core/action/source-agent-ids.ts";
 import { isSettled } from "../../core/journal/entry.ts";
 import { resolveMachine } from "../../machines/resolve-machine.ts";
 import { decide, decideMachine } from "../../policy/decide.ts";
-import type { Feature, SharedConfig, WorkerParts } from "../feature.ts";
+import { heldSource } from "../../sources/held-queue.ts";
+import type { FeaturePart, FeatureServices, SharedConfig } from "../feature.ts";
+import { PBNJ_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { ApiAccess } from "./listener/api-access.ts";
 import { type Listener, listen } from "./listener/listen.ts";
 import type { PbnjPart } from "./pbnj-settings.ts";
@@ -18,9 +19,11 @@ import { Tasks } from "./service/tasks.ts";
 const STORED_IN_CLUSTER =
   "with the kubernetes runtime, the request's secrets would be stored in the cluster. Fix: name a machine with externalAuthn; for a user's password, use another runtime";
 
-export function openPbnj(worker: WorkerParts<SharedConfig & PbnjPart>): Feature {
-  const { clock, config, journal, log, observer, state } = worker;
-  if (!config.pbnj) return {};
+export function openPbnj(services: FeatureServices<SharedConfig & PbnjPart>): readonly FeaturePart[] {
+  const { clock, config, log } = services;
+  const { journal, observer } = services.control;
+  const { state } = services.process;
+  if (!config.pbnj) return [];
   const { address, image, files, issuer, audience, allowUnauthenticated } = config.pbnj;
   const access = new ApiAccess({ files, clock, ...defined({ issuer, audience }) });
   const store = new TaskStore({ directory: join(state.path, "pbnj-tasks"), clock, log });
@@ -29,44 +32,47 @@ export function openPbnj(worker: WorkerParts<SharedConfig & PbnjPart>): Feature 
   const requests = new Requests({
     ...{ tasks, store, image, version, clock, log },
     isStopping: () => isStopping,
-    refusalOf: (action) => refusalOf(action, worker),
+    refusalOf: (action) => refusalOf(action, services),
     secretsProblem: config.runtime.kind === "kubernetes" ? STORED_IN_CLUSTER : undefined,
   });
   let listener: Listener | undefined;
-  return {
-    source: { agentId: PBNJ_AGENT_ID, source: tasks.queue, sink: tasks },
-    observer: tasks.observer,
-    watchedFiles: access.watchedFiles(),
-    cancelOf: (action) => tasks.cancelOf(action),
-    /** Reads the tasks of an earlier worker and starts to listen. */
-    async open() {
-      await store.open();
-      tasks.resume((action) => {
-        const entry = journal().find(actionKey(action));
-        return entry !== undefined && !isSettled(entry);
-      });
-      const terms = { address, access, allowUnauthenticated, clock, log, observer };
-      const isServing = () => !isStopping;
-      listener = await listen({ ...terms, routes: pbnjRoutes(requests), services: SERVICES, isServing });
-      log.info({ url: listener.url }, "serving PBnJ's API");
+  const source = heldSource(tasks.queue, tasks, (action) => tasks.cancelOf(action));
+  return [
+    { kind: "source", agentId: PBNJ_AGENT_ID, source },
+    { kind: "observer", observer: tasks.observer },
+    { kind: "files", files: access.watchedFiles() },
+    {
+      kind: "task",
+      /** Reads the tasks of an earlier worker and starts to listen. */
+      async open() {
+        await store.open();
+        tasks.resume((action) => {
+          const entry = journal.find(actionKey(action));
+          return entry !== undefined && !isSettled(entry);
+        });
+        const terms = { address, access, allowUnauthenticated, clock, log, observer };
+        const isServing = () => !isStopping;
+        listener = await listen({ ...terms, routes: pbnjRoutes(requests), services: SERVICES, isServing });
+        log.info({ url: listener.url }, "serving PBnJ's API");
+      },
+      /** Tasks can be asked for until `close`. */
+      async run(stop) {
+        stop.addEventListener("abort", () => {
+          isStopping = true;
+        });
+        await Promise.all([tasks.run(stop), store.run(stop)]);
+      },
+      async close() {
+        await listener?.close();
+      },
     },
-    /** Clients can query tasks until `close`. */
-    async run(stop) {
-      stop.addEventListener("abort", () => {
-        isStopping = true;
-      });
-      await Promise.all([tasks.run(stop), store.run(stop)]);
-    },
-    async close() {
-      await listener?.close();
-    },
-  };
+  ];
 }
 
 /** Checks a task before it is accepted; the executor decides again before the action starts. */
 function refusalOf(
   action: Action,
-  { config, inventory, own, policy }: Pick<WorkerParts, "config" | "inventory" | "own" | "policy">,
+  { config, machines: { inventory }, process: { own }, rules: { policy } }: FeatureServices,
 ): Refusal | undefined {
   const permission = decide(policy(), own.library, action);
   if (!permission.allowed) return { kind: "denied", reason: permission.reason };

@@ -5,10 +5,10 @@ import type { CrossCheck } from "../../config/cross-check.ts";
 import type { ConfigPart, Loading } from "../../config/part.ts";
 import type { NamedText, SecretFile } from "../../config/pem.ts";
 import { type SettingsOf, setting } from "../../config/setting.ts";
-import { PBNJ_AGENT_ID } from "../../core/action/source-agent-ids.ts";
 import { ActionImage, Text } from "../../document/value-types.ts";
 import { type ListenAddress, ListenAddressText } from "../../listener/addresses.ts";
 import { addressConcerns, addressRules, readTlsFiles, type TlsFiles } from "../../listener/served-address.ts";
+import { PBNJ_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { parseJwtPublicKeys, parseJwtSecrets } from "./listener/jwt-keys.ts";
 
 /** The default of `pbnj-worker serve`: loopback, because the API needs no authentication there, and PBnJ's port. */

@@ -8,12 +8,12 @@ import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { WorkQueue } from "../../../shared/work-queue.ts";
 import type { Observer } from "../../core/action/observer.ts";
-import type { ReferenceRefusal } from "../../core/action/reference.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { KINDS, keyOf, nameOfKey, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { isKubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
 import type { Change } from "../../kubernetes/client/watched-objects.ts";
 import { MachinePaused } from "../../machines/pause.ts";
+import type { ReferenceRefusal } from "../../policy/reference.ts";
 import { type MachineReading, machineStatus, readingOfError, readingOfOutcome } from "./machine-status.ts";
 import { patchStatus } from "./patch-status.ts";
 import type { MachineStatus, RufioMachine } from "./rufio-api.ts";
@@ -95,7 +95,7 @@ export class MachinePoller {
   }
 
   /** Power states that actions read need no extra round trip. */
-  readonly observer: Partial<Observer> = {
+  readonly observer: Observer = {
     action: (event) => {
       switch (event.kind) {
         case "started":

@@ -1,7 +1,7 @@
 import type { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { PowerState } from "../../../shared/contract/vocabulary.ts";
 import type { Outcome } from "../../core/action/action.ts";
-import { powerSeen } from "../../core/action/power-seen.ts";
+import { powerSeen } from "../shared/power-seen.ts";
 import { type Conditions, timeText, withCondition } from "./conditions.ts";
 import type { MachineStatus } from "./rufio-api.ts";
 

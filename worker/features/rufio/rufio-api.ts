@@ -1,6 +1,6 @@
-import type { Reference } from "../../core/action/reference.ts";
 import type { Cluster, Schema } from "../../kubernetes/client/cluster.ts";
 import type { Kind, ObjectName } from "../../kubernetes/client/kinds.ts";
+import type { Reference } from "../../policy/reference.ts";
 import type { Conditions, Progress } from "./conditions.ts";
 import type { ReadTask } from "./rufio-task-action.ts";
 

@@ -2,7 +2,7 @@ import { version } from "../../../shared/version.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import type { ObjectName } from "../../kubernetes/client/kinds.ts";
 import { hasMachine } from "../../machines/agent-id.ts";
-import type { Feature, FeatureDefinition, SharedConfig, WorkerParts } from "../feature.ts";
+import type { FeatureDefinition, FeaturePart, FeatureServices, SharedConfig } from "../feature.ts";
 import { rufioRights } from "./rufio-rights.ts";
 import { type RufioPart, rufioSettings } from "./rufio-settings.ts";
 
@@ -47,10 +47,13 @@ async function refusal({ rufio: settings }: Config, cluster: Cluster): Promise<s
   );
 }
 
-async function openFeature(worker: WorkerParts<Config>): Promise<Feature> {
-  const { clock, cluster, config, inventory, isLeading, log, offers, reader, references } = worker;
+async function openFeature(services: FeatureServices<Config>): Promise<readonly FeaturePart[]> {
+  const { clock, config, log, offers } = services;
+  const { cluster, isLeading } = services.control;
+  const { inventory, reader } = services.machines;
+  const { references, refusal: refuse } = services.rules;
   const { rufio: settings } = config;
-  if (!cluster || !settings) return {};
+  if (!cluster || !settings) return [];
   const { openRufio } = await import("./rufio.ts");
   const watchNamespace = config.kubernetes?.watchNamespace ?? cluster.namespace;
   const machineName = ({ namespace, name }: ObjectName) =>
@@ -58,7 +61,7 @@ async function openFeature(worker: WorkerParts<Config>): Promise<Feature> {
   const opened = openRufio({
     ...{ cluster, watchNamespace, version, clock, log, machineName, references },
     config: settings,
-    refusal: worker.refusal,
+    refusal: refuse,
     missingSecret: async (name, signal) => {
       const machine = inventory.find(name);
       return machine && inventory.missingSecret(machine, signal);
@@ -69,18 +72,17 @@ async function openFeature(worker: WorkerParts<Config>): Promise<Feature> {
     hardware: settings.hardware ? offers.hardware : undefined,
     getPower: (machine, signal) => reader.getPower(machine, signal),
   });
-  const { agentId, observer, sink, source } = opened;
-  return {
-    source: { agentId, sink, source },
-    observer,
-    cancelOf: (action) => opened.cancelOf(action),
-    clusterFacts: () => ({
-      problems: Object.entries(opened.state().watches).flatMap(([resource, state]) =>
-        state.kind === "failing" ? [`Rufio's ${resource}: ${state.error.message}`] : [],
-      ),
-    }),
-    run: (stop) => opened.run(stop),
-  };
+  const { agentId, observer, source } = opened;
+  const problems = () =>
+    Object.entries(opened.state().watches).flatMap(([resource, state]) =>
+      state.kind === "failing" ? [`Rufio's ${resource}: ${state.error.message}`] : [],
+    );
+  return [
+    { kind: "source", agentId, source },
+    { kind: "observer", observer },
+    { kind: "facts", cluster: () => ({ problems: problems() }) },
+    { kind: "task", run: (stop) => opened.run(stop) },
+  ];
 }
 
 /** The Machine of a key `rufio/<namespace>/<name>`. */

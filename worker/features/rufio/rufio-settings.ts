@@ -3,9 +3,9 @@ import { defined } from "../../../shared/defined.ts";
 import type { CrossCheck } from "../../config/cross-check.ts";
 import type { ConfigPart } from "../../config/part.ts";
 import { type SettingsOf, setting } from "../../config/setting.ts";
-import { RUFIO_AGENT_ID } from "../../core/action/source-agent-ids.ts";
 import { NamespaceName } from "../../document/kubernetes-values.ts";
 import { ActionImage, Duration, Toggle } from "../../document/value-types.ts";
+import { RUFIO_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { RUFIO_API_VERSIONS, type RufioApiVersion } from "./rufio-api.ts";
 
 const DAY_MS = 24 * 3_600_000;

@@ -4,7 +4,7 @@ import { LONGEST_TIMER_MS } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
 import { excessOf } from "../../../shared/input-limits.ts";
 import type { Action } from "../../core/action/action.ts";
-import { RUFIO_AGENT_ID } from "../../core/action/source-agent-ids.ts";
+import { RUFIO_AGENT_ID } from "../shared/source-agent-ids.ts";
 
 /** Rufio's timeout (`doReconcile` of its Task controller). */
 const TIMEOUT_MS = 600_000;

@@ -1,15 +1,15 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { PowerState } from "../../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { Action, ActionId } from "../../core/action/action.ts";
+import type { Action } from "../../core/action/action.ts";
 import type { Observer } from "../../core/action/observer.ts";
-import type { ReferenceRefusal } from "../../core/action/reference.ts";
-import { RUFIO_AGENT_ID } from "../../core/action/source-agent-ids.ts";
-import type { Waking } from "../../core/action/waking.ts";
-import type { ActionSource, StatusSink } from "../../core/source/source.ts";
+import type { Source } from "../../core/ports/source.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import type { ObjectName } from "../../kubernetes/client/kinds.ts";
 import type { WatchState } from "../../kubernetes/client/watched-objects.ts";
+import type { ReferenceRefusal } from "../../policy/reference.ts";
+import { heldSource } from "../../sources/held-queue.ts";
+import { RUFIO_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { type HardwareSource, HardwareWriter } from "./hardware-writer.ts";
 import { JobController } from "./job-controller.ts";
 import { MachinePoller } from "./machine-poller.ts";
@@ -56,11 +56,8 @@ export interface RufioOptions {
 export interface Rufio {
   /** One lane, which serves all Jobs concurrently. */
   readonly agentId: string;
-  readonly source: ActionSource & Waking;
-  readonly sink: StatusSink;
-  readonly observer: Partial<Observer>;
-  /** Aborts when the action's Task or its Job is deleted; undefined for actions that are not from Rufio. */
-  cancelOf(action: ActionId): AbortSignal | undefined;
+  readonly source: Source;
+  readonly observer: Observer;
   /** Runs until the signal aborts. Never rejects. Reports of running actions are still written afterwards. */
   run(signal: AbortSignal): Promise<void>;
   state(): RufioState;
@@ -141,15 +138,13 @@ export function openRufio(options: RufioOptions): Rufio {
   });
   return {
     agentId: RUFIO_AGENT_ID,
-    source: queue.held,
-    sink,
+    source: heldSource(queue.held, sink, (action) => queue.cancelOf(action)),
     observer: {
       action(event) {
         sink.observer.action?.(event);
         machines?.observer.action?.(event);
       },
     },
-    cancelOf: (action) => queue.cancelOf(action),
     async run(signal) {
       const parts = [lease, objects, jobs, queue, machines, hardware].map((part) => part?.run(signal));
       await objects.synced();

@@ -1,11 +1,11 @@
 import type { Logger } from "../../../shared/logger.ts";
 import type { ActionStatus } from "../../core/action/action.ts";
 import type { Observer } from "../../core/action/observer.ts";
-import { RUFIO_AGENT_ID } from "../../core/action/source-agent-ids.ts";
-import type { Acknowledgement, StatusSink } from "../../core/source/source.ts";
+import type { Acknowledgement, StatusSink } from "../../core/ports/source.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { keyOf } from "../../kubernetes/client/kinds.ts";
 import { KubernetesError, type KubernetesReason } from "../../kubernetes/client/kubernetes-error.ts";
+import { RUFIO_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { timeText } from "./conditions.ts";
 import { patchTask } from "./patch-task.ts";
 import type { OpenTask, RufioApi, RufioTask, TaskChange } from "./rufio-api.ts";
@@ -43,7 +43,7 @@ export class TaskStatusSink implements StatusSink {
   readonly #returned = new Set<string>();
 
   /** The executor returns an action that was not launched, or that is idempotent. */
-  readonly observer: Partial<Observer> = {
+  readonly observer: Observer = {
     action: ({ kind, action }) => {
       if (action.agentId !== RUFIO_AGENT_ID) return;
       if (kind === "returned") this.#returned.add(action.actionId);

@@ -1,9 +1,9 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { readOwnFile } from "../../../shared/read-text-file.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { replaceTextFile } from "../../core/journal/durable-file.ts";
-import { readOwnFile } from "../../document/read-text-file.ts";
 import type { Board } from "./board/board.ts";
 import { History } from "./board/records.ts";
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../shared/clock.ts";
-import type { WorkerFacts } from "../../core/action/observer.ts";
 import type { Route } from "../../listener/http/route.ts";
+import type { WorkerFacts } from "../shared/facts.ts";
 import { assetRoutes } from "./assets.ts";
 import type { Board } from "./board/board.ts";
 import { EventStreams, STREAM_HEADERS } from "./event-streams.ts";

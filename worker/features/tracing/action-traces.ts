@@ -6,7 +6,13 @@ import type { FinishedSpan, SpanAttributes, SpanKind } from "../../../shared/tra
 import { ACTION_TRACES, ON_STDOUT } from "../../../shared/tracing/variables.ts";
 import { type ActionStatus, actionKey, type Outcome } from "../../core/action/action.ts";
 import { hookedActionId } from "../../core/action/hooks.ts";
-import type { ActionEvent, Observer, ReportSeen, SeenAction, SpansSeen } from "../../core/action/observer.ts";
+import type {
+  ActionEvent,
+  Observers,
+  ReportSeen,
+  SeenAction,
+  SpansSeen,
+} from "../../core/action/observer.ts";
 import { readSpans } from "./read-spans.ts";
 import { type TraceIds, traceIds } from "./trace-ids.ts";
 
@@ -75,7 +81,7 @@ export class ActionTraces {
     this.#clock = clock;
   }
 
-  get observer(): Pick<Observer, "action" | "report" | "spans"> {
+  get observer(): Pick<Observers, "action" | "report" | "spans"> {
     return {
       action: (event) => this.#action(event),
       report: (report) => this.#report(report),

@@ -5,14 +5,13 @@ import { openTracing } from "./tracing.ts";
 export const tracing = {
   name: "tracing",
   isUsed: () => true,
-  async open({ clock, env, log }) {
+  async open({ clock, log, process: { env } }) {
     const opened = openTracing(env, { log, clock });
-    if (!opened) return {};
-    return {
-      observer: opened.observer,
-      traceEnvironment: (action) => opened.environmentOf(action),
-      serve: () => opened.start(),
-      flush: () => opened.close(),
-    };
+    if (!opened) return [];
+    return [
+      { kind: "observer", observer: opened.observer },
+      { kind: "runtime", environmentOf: (action) => opened.environmentOf(action) },
+      { kind: "recorder", serve: () => opened.start(), flush: () => opened.close() },
+    ];
   },
 } satisfies FeatureDefinition;

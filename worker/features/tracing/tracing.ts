@@ -2,7 +2,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import type { Environment } from "../../../shared/tracing/variables.ts";
-import type { Observer, SeenAction } from "../../core/action/observer.ts";
+import type { Observers, SeenAction } from "../../core/action/observer.ts";
 import type { ActionTraces } from "./action-traces.ts";
 import type { SpanExport } from "./span-export.ts";
 import { type TraceSettings, traceSettings } from "./trace-settings.ts";
@@ -41,7 +41,7 @@ export class Tracing {
     this.#options = options;
   }
 
-  get observer(): Pick<Observer, "action" | "report" | "spans"> {
+  get observer(): Pick<Observers, "action" | "report" | "spans"> {
     return {
       action: (event) => this.#traces?.observer.action(event),
       report: (report) => this.#traces?.observer.report(report),

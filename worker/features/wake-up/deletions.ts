@@ -1,5 +1,5 @@
 import type { ActionId } from "../../core/action/action.ts";
-import { WorkflowDeleted } from "../../core/action/workflow-deleted.ts";
+import { WorkflowDeleted } from "../../core/action/action.ts";
 import { keyOf } from "../../kubernetes/client/kinds.ts";
 import type { Change } from "../../kubernetes/client/watched-objects.ts";
 import type { WatchedWorkflow } from "./watched-workflow.ts";

@@ -1,5 +1,5 @@
 import { inOtherCase, polledAgentIds } from "../../machines/agent-id.ts";
-import type { Feature, FeatureDefinition, SharedConfig, WorkerParts } from "../feature.ts";
+import type { FeatureDefinition, FeaturePart, FeatureServices, SharedConfig } from "../feature.ts";
 import { RIGHTS } from "./wake-up-rights.ts";
 import { type WakeUpPart, wakeUpSettings } from "./wake-up-settings.ts";
 
@@ -25,26 +25,29 @@ export const wakeUp = {
   open: openWakeUp,
 } satisfies FeatureDefinition<Config>;
 
-async function openWakeUp({ clock, cluster, config, inventory, log }: WorkerParts<Config>): Promise<Feature> {
-  if (!cluster) return {};
+async function openWakeUp({
+  clock,
+  config,
+  control: { cluster },
+  log,
+  machines: { inventory },
+}: FeatureServices<Config>): Promise<readonly FeaturePart[]> {
+  if (!cluster) return [];
   const { WakeUp } = await import("./wake-up.ts");
   const watched = config.kubernetes?.watchNamespace ?? cluster.namespace;
   const workflows = new WakeUp({ cluster, namespace: watched === "*" ? undefined : watched, clock, log });
-  return {
-    // Only a poll starts a workflow by a rule.
-    ...(!config.agentAttributes && { waking: workflows }),
-    offers: { hasWorkflow: (agentId) => workflows.hasOpen(agentId) },
-    cancelOf: (action) => workflows.cancelOf(action),
-    seesDeletion: (action) => workflows.seesDeletion(action),
-    clusterFacts: () => ({
-      agentIdsInOtherCase: () => inOtherCase(workflows.named(), polledAgentIds(config, inventory)),
-    }),
-    async ready(stop) {
-      const endMs = clock.monotonicMs() + READY_MS;
-      while (workflows.isStarting && !stop.aborted && clock.monotonicMs() < endMs) {
-        await clock.sleep(LOOK_MS, stop).catch(() => undefined);
-      }
-    },
-    run: (stop) => workflows.run(stop),
+  const ready = async (stop: AbortSignal) => {
+    const endMs = clock.monotonicMs() + READY_MS;
+    while (workflows.isStarting && !stop.aborted && clock.monotonicMs() < endMs) {
+      await clock.sleep(LOOK_MS, stop).catch(() => undefined);
+    }
   };
+  const agentIdsInOtherCase = () => inOtherCase(workflows.named(), polledAgentIds(config, inventory));
+  return [
+    // Only a poll starts a workflow by a rule.
+    { kind: "server", deletions: workflows, ...(!config.agentAttributes && { waking: workflows }) },
+    { kind: "offers", offers: { hasWorkflow: (agentId) => workflows.hasOpen(agentId) } },
+    { kind: "facts", cluster: () => ({ agentIdsInOtherCase }) },
+    { kind: "task", ready, run: (stop) => workflows.run(stop) },
+  ];
 }

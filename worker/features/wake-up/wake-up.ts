@@ -1,7 +1,7 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { ActionId } from "../../core/action/action.ts";
-import type { Wake, Waking } from "../../core/action/waking.ts";
+import type { Wake, Waking } from "../../core/ports/source.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { KINDS, nameOfKey } from "../../kubernetes/client/kinds.ts";
 import { WatchedObjects } from "../../kubernetes/client/watched-objects.ts";

@@ -4,13 +4,22 @@ import type { Logger } from "../../../shared/logger.ts";
 import { Notifier } from "../../../shared/notifier.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
-import type { LeaderFacts } from "../../core/action/observer.ts";
 import type { Cluster } from "../client/cluster.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
 import { WatchedObjects } from "../client/watched-objects.ts";
 import { ElapsedTime, type Moment } from "./elapsed-time.ts";
 import { holderOf, Lease, leaseText } from "./lease.ts";
+
+export interface LeaderFacts {
+  readonly lease: string;
+  /** Certainly now; otherwise it does nothing. */
+  readonly isLeading: boolean;
+  /** As far as it knows. */
+  readonly leader: string | undefined;
+  /** Why the Lease cannot be read or renewed, in one line. */
+  readonly problem: string | undefined;
+}
 
 export interface LeaderElectionOptions {
   readonly cluster: Pick<Cluster, "create" | "replace" | "list" | "watch" | "namespace">;

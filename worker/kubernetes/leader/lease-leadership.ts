@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { LeaderFacts } from "../../core/action/observer.ts";
 import type { Cluster } from "../client/cluster.ts";
+import type { LeaderFacts } from "./leader-election.ts";
 import { LeaderElection } from "./leader-election.ts";
 import { LeaderLabel } from "./leader-label.ts";
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
+import { type ReadTextFile, readTextFile } from "../../../shared/read-text-file.ts";
 import type { WatchedFile } from "../../config/reload.ts";
-import { type ReadTextFile, readTextFile } from "../../document/read-text-file.ts";
 import { ServerTls } from "../server-tls.ts";
 import { Tokens, tokenIn } from "../tokens.ts";
 import type { HttpFiles } from "./http-settings.ts";

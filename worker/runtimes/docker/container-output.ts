@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import type { OutputOptions } from "../../core/runtime/runtime.ts";
+import type { OutputOptions } from "../../core/ports/runtime.ts";
 import { LogStream } from "../log-stream.ts";
 import type { Engine, LogsSelection } from "./engine.ts";
 import { MultiplexedStreamReader } from "./multiplexed-stream.ts";

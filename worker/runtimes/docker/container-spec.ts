@@ -1,10 +1,10 @@
 import { posix } from "node:path";
+import { engineImage } from "../../../shared/contract/image-reference.ts";
 import { defined } from "../../../shared/defined.ts";
 import { excessOf } from "../../../shared/input-limits.ts";
 import { type ActionId, actionKey } from "../../core/action/action.ts";
 import { bootTimeIn } from "../../core/action/boot-time.ts";
-import { engineImage } from "../../core/action/image-reference.ts";
-import type { LaunchRequest } from "../../core/runtime/runtime.ts";
+import type { LaunchRequest } from "../../core/ports/runtime.ts";
 import type { ImageConfig } from "./engine-schema.ts";
 
 /** The user `nonroot` of distroless images. */

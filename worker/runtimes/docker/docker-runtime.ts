@@ -2,33 +2,29 @@ import type { Duplex } from "node:stream";
 import { systemClock } from "../../../shared/clock.ts";
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { engineImage } from "../../../shared/contract/image-reference.ts";
 import { defined } from "../../../shared/defined.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { type Action, type ActionId, fieldsOf, type Outcome } from "../../core/action/action.ts";
 import { bootTime } from "../../core/action/boot-time.ts";
-import { engineImage } from "../../core/action/image-reference.ts";
-import { inputTruncated, isOrphan, type Need, ownerLabels } from "../../core/runtime/orphan.ts";
-import {
-  concludeOutcome,
-  failedLaunch,
-  nothingToRemove,
-  vanishedOutcome,
-} from "../../core/runtime/outcome.ts";
+import { concludeOutcome, failedLaunch, nothingToRemove, vanishedOutcome } from "../../core/ports/outcome.ts";
 import {
   type Adoption,
   type EarlierRun,
   type EndedAction,
   type FollowRequest,
   type LaunchRequest,
+  type Need,
   NotLaunched,
   outputOptions,
   type ReturnedAction,
   type Runtime,
-} from "../../core/runtime/runtime.ts";
+} from "../../core/ports/runtime.ts";
 import { findLaunched, type Launched } from "../find-launched.ts";
 import { launchName } from "../launch-name.ts";
+import { inputTruncated, isOrphan, ownerLabels } from "../orphan.ts";
 import {
   type ContainerOptions,
   type ContainerSpec,

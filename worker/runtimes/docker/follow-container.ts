@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { waitUntilDeadline } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
-import type { OutputOptions } from "../../core/runtime/runtime.ts";
+import type { OutputOptions } from "../../core/ports/runtime.ts";
 import { FLOOD_GRACE_MS } from "../log-stream.ts";
 import { ContainerOutput } from "./container-output.ts";
 import type { Engine } from "./engine.ts";

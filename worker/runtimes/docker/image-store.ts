@@ -1,16 +1,16 @@
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
-import type { Progress } from "../../../shared/contract/progress.ts";
-import { defined } from "../../../shared/defined.ts";
-import type { Logger } from "../../../shared/logger.ts";
-import { textOf } from "../../../shared/text-of.ts";
-import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import {
   engineImage,
   fullImageName,
   type ImageReference,
   parseImageReference,
-} from "../../core/action/image-reference.ts";
-import type { PullPolicy } from "../../core/runtime/runtime.ts";
+} from "../../../shared/contract/image-reference.ts";
+import type { Progress } from "../../../shared/contract/progress.ts";
+import { defined } from "../../../shared/defined.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
+import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import type { PullPolicy } from "../../core/ports/runtime.ts";
 import { suggestedAction } from "../unknown-image.ts";
 import type { Engine } from "./engine.ts";
 import { EngineError } from "./engine-error.ts";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
+import type { ImageReference } from "../../../shared/contract/image-reference.ts";
 import { Secret } from "../../../shared/secret.ts";
-import type { ImageReference } from "../../core/action/image-reference.ts";
 import { EngineError } from "./engine-error.ts";
 
 const DEFAULT_REGISTRY = "docker.io";

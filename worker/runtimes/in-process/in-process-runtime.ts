@@ -1,5 +1,6 @@
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { parseImageReference } from "../../../shared/contract/image-reference.ts";
 import { waitUntilDeadline } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
@@ -7,8 +8,7 @@ import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { UncaughtErrors } from "../../../shared/uncaught-errors.ts";
 import { fieldsOf } from "../../core/action/action.ts";
-import { parseImageReference } from "../../core/action/image-reference.ts";
-import { concludeOutcome, failedAction, nothingToRemove } from "../../core/runtime/outcome.ts";
+import { concludeOutcome, failedAction, nothingToRemove } from "../../core/ports/outcome.ts";
 import {
   type Adoption,
   type EndedAction,
@@ -16,7 +16,7 @@ import {
   NotLaunched,
   type ReturnedAction,
   type Runtime,
-} from "../../core/runtime/runtime.ts";
+} from "../../core/ports/runtime.ts";
 import type { ActionLibrary, InProcessAction, InProcessEnd } from "../action-library.ts";
 import type { Refusal } from "../host-refusal.ts";
 import { LogStream } from "../log-stream.ts";

@@ -1,7 +1,7 @@
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
+import { engineImage } from "../../../shared/contract/image-reference.ts";
 import { defined } from "../../../shared/defined.ts";
-import { engineImage } from "../../core/action/image-reference.ts";
-import type { LaunchRequest, PullPolicy } from "../../core/runtime/runtime.ts";
+import type { LaunchRequest, PullPolicy } from "../../core/ports/runtime.ts";
 import type { Pair, PodToleration } from "../../document/kubernetes-values.ts";
 import { launchName } from "../launch-name.ts";
 import { CONNECTION_ANNOTATION, type JobMetadata, LABEL, MANAGED_BY } from "./job-labels.ts";

@@ -7,8 +7,8 @@ import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { type ActionId, fieldsOf } from "../../core/action/action.ts";
 import { bootTime } from "../../core/action/boot-time.ts";
-import type { Need } from "../../core/runtime/orphan.ts";
-import { failedAction } from "../../core/runtime/outcome.ts";
+import { failedAction } from "../../core/ports/outcome.ts";
+import type { Need } from "../../core/ports/runtime.ts";
 import {
   type Adoption,
   Detached,
@@ -21,7 +21,7 @@ import {
   outputOptions,
   type ReturnedAction,
   type Runtime,
-} from "../../core/runtime/runtime.ts";
+} from "../../core/ports/runtime.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { isKubernetesError, KubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
 import { findMissingRights, type MissingRight } from "../../kubernetes/client/missing-rights.ts";

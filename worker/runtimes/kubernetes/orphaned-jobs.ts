@@ -1,4 +1,4 @@
-import { isOrphan, ownerLabels, type SweepOptions } from "../../core/runtime/orphan.ts";
+import { isOrphan, ownerLabels, type SweepOptions } from "../orphan.ts";
 import { ANNOTATION, LABEL } from "./job-labels.ts";
 import type { ObservedJob } from "./job-objects.ts";
 

@@ -3,7 +3,7 @@ import { type ActionResult, foldLine, parseResultLine } from "../../../shared/co
 import type { StopReason } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Outcome } from "../../core/action/action.ts";
-import { concludeOutcome, failedLaunch } from "../../core/runtime/outcome.ts";
+import { concludeOutcome, failedLaunch } from "../../core/ports/outcome.ts";
 import type { WrittenOutput } from "../log-stream.ts";
 import type { ObservedPod, Termination } from "./job-objects.ts";
 import { disruptionOf, startFailure } from "./pod-problems.ts";

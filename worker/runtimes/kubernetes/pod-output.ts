@@ -1,6 +1,6 @@
 import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
 import { LineSplitter } from "../../../shared/line-splitter.ts";
-import type { OutputOptions } from "../../core/runtime/runtime.ts";
+import type { OutputOptions } from "../../core/ports/runtime.ts";
 import { isEndless, LONGEST_RESULT, LogStream, mayBeResult, type WrittenOutput } from "../log-stream.ts";
 
 const LONGEST_TIME = 64;

@@ -1,4 +1,4 @@
-import type { LaunchRequest } from "../../core/runtime/runtime.ts";
+import type { LaunchRequest } from "../../core/ports/runtime.ts";
 
 /** What an action requests that the restricted Pod Security standard forbids, with a reason each. */
 export function refusedFields({ action, terms }: Pick<LaunchRequest, "action" | "terms">): string[] {

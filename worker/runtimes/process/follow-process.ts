@@ -4,7 +4,7 @@ import type { ChildProcess } from "../../../shared/child-process/child-process.t
 import { waitUntilDeadline } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { LogLine } from "../../core/action/action.ts";
-import type { OutputOptions } from "../../core/runtime/runtime.ts";
+import type { OutputOptions } from "../../core/ports/runtime.ts";
 import { FLOOD_GRACE_MS, LogStream } from "../log-stream.ts";
 
 /** How long a killed process may take to be reaped. */

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { endGroup } from "../../../shared/child-process/process-group.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
-import { isOrphan, isUnneeded, ownerLabels, type SweepOptions } from "../../core/runtime/orphan.ts";
-import type { LaunchHandle } from "../../core/runtime/runtime.ts";
-import { readOwnFile } from "../../document/read-text-file.ts";
+import { readOwnFile } from "../../../shared/read-text-file.ts";
+import type { LaunchHandle } from "../../core/ports/runtime.ts";
 import { LONGEST_RESULT } from "../log-stream.ts";
+import { isOrphan, isUnneeded, ownerLabels, type SweepOptions } from "../orphan.ts";
 import { LABEL_VARIABLE } from "./process-spec.ts";
 import { isRunning, type MarkedProcess, processesWith, processHandle } from "./process-table.ts";
 

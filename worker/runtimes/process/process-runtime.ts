@@ -3,25 +3,26 @@ import { ChildProcess } from "../../../shared/child-process/child-process.ts";
 import { endGroup, signalGroup } from "../../../shared/child-process/process-group.ts";
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
+import { parseImageReference } from "../../../shared/contract/image-reference.ts";
 import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { type Action, actionKey, type Outcome } from "../../core/action/action.ts";
 import { bootTime, bootTimeIn } from "../../core/action/boot-time.ts";
-import { parseImageReference } from "../../core/action/image-reference.ts";
-import { inputTruncated, type Need } from "../../core/runtime/orphan.ts";
-import { concludeOutcome, failedAction } from "../../core/runtime/outcome.ts";
+import { concludeOutcome, failedAction } from "../../core/ports/outcome.ts";
 import {
   type Adoption,
   type EndedAction,
   type LaunchHandle,
   type LaunchRequest,
+  type Need,
   NotLaunched,
   outputOptions,
   type ReturnedAction,
   type Runtime,
-} from "../../core/runtime/runtime.ts";
+} from "../../core/ports/runtime.ts";
 import { type FilePermit, refusalOf } from "../host-refusal.ts";
+import { inputTruncated } from "../orphan.ts";
 import { unknownImage } from "../unknown-image.ts";
 import type { ActionProgram, ActionPrograms } from "./action-program.ts";
 import { followProcess } from "./follow-process.ts";

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { runProgram } from "../../../shared/child-process/run-program.ts";
-import type { LaunchHandle } from "../../core/runtime/runtime.ts";
+import type { LaunchHandle } from "../../core/ports/runtime.ts";
 
 const PS_TIMEOUT_MS = 5_000;
 

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { oneLine } from "../../../shared/contract/result.ts";
 import { TimeoutReached } from "../../../shared/timeout.ts";
-import type { Acknowledgement, Poll } from "../../core/source/source.ts";
+import type { Acknowledgement, Poll } from "../../core/ports/source.ts";
 import { saysGone } from "./gone.ts";
 
 /** Converts anything a call threw to a failed poll. */

@@ -2,7 +2,7 @@ import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { Outage } from "../../core/source/source.ts";
+import type { Outage } from "../../core/ports/source.ts";
 
 export interface AvailabilityOptions {
   readonly clock: Clock;

@@ -1,5 +1,5 @@
 import { ConnectError } from "@connectrpc/connect";
-import type { Poll } from "../../core/source/source.ts";
+import type { Poll } from "../../core/ports/source.ts";
 import { failedPollOfError } from "../grpc/grpc-errors.ts";
 import { PreconditionFailureSchema } from "./gen/precondition_failure_pb.ts";
 import { PreconditionFailureViolation, PreconditionFailureViolationSchema } from "./gen/workflow_pb.ts";

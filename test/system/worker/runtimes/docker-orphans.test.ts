@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { silentLogger } from "../../../../shared/logger.ts";
-import { LaunchNotRecorded, type LaunchRequest } from "../../../../worker/core/runtime/runtime.ts";
+import { LaunchNotRecorded, type LaunchRequest } from "../../../../worker/core/ports/runtime.ts";
 import { TO_BEGIN } from "../../../../worker/features/legacy/returning-ids.ts";
 import { actionLabels } from "../../../../worker/runtimes/docker/container-spec.ts";
 import { DockerRuntime } from "../../../../worker/runtimes/docker/docker-runtime.ts";

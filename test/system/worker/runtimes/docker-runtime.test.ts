@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { Secret } from "../../../../shared/secret.ts";
-import type { LaunchRequest } from "../../../../worker/core/runtime/runtime.ts";
+import type { LaunchRequest } from "../../../../worker/core/ports/runtime.ts";
 import { DockerRuntime } from "../../../../worker/runtimes/docker/docker-runtime.ts";
 import { launchName } from "../../../../worker/runtimes/launch-name.ts";
 import {

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { Connection } from "../../../../shared/contract/connection.ts";
+import { parseImageReference } from "../../../../shared/contract/image-reference.ts";
 import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { RunningKubelet } from "../../../../simulators/kubernetes/node/running-kubelet.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
-import { parseImageReference } from "../../../../worker/core/action/image-reference.ts";
-import type { LaunchRequest } from "../../../../worker/core/runtime/runtime.ts";
+import type { LaunchRequest } from "../../../../worker/core/ports/runtime.ts";
 import { begin, never, RuntimeLab } from "../../../worker/runtimes/kubernetes/runtime-lab.ts";
 import { scriptedRequest } from "../../../worker/runtimes/launch-request.ts";
 

@@ -217,6 +217,7 @@ describe("the journal", () => {
 
     const journal = await open();
     const found = [...old, recent].map(({ key }) => journal.find(key));
+    await journal.prune();
     const ageMs = journal.ageMs(recent.key);
     clock.monotonic += 5 * DAY;
 

@@ -3,11 +3,11 @@ import type { Clock } from "../../../../shared/clock.ts";
 import { type Logger, silentLogger } from "../../../../shared/logger.ts";
 import type { Action } from "../../../../worker/core/action/action.ts";
 import { noObserver } from "../../../../worker/core/action/observer.ts";
-import { alwaysAwake, type Wake, type Waking } from "../../../../worker/core/action/waking.ts";
 import { runLane } from "../../../../worker/core/lanes/lane.ts";
 import type { LaneOptions } from "../../../../worker/core/lanes/lane-options.ts";
 import { ServerPace } from "../../../../worker/core/lanes/server-pace.ts";
-import type { ActionSource, Poll, WorkflowSet } from "../../../../worker/core/source/source.ts";
+import type { ActionSource, Poll, WorkflowSet } from "../../../../worker/core/ports/source.ts";
+import { alwaysAwake, type Wake, type Waking } from "../../../../worker/core/ports/source.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 
 function actionOf(workflowId: string, name = "power-off"): Action {

@@ -4,7 +4,7 @@ import { Connection, serialiseConnection } from "../../../../shared/contract/con
 import { resolveFileReferences } from "../../../../shared/contract/file-reference.ts";
 import { SimulatedMachine } from "../../../../simulators/machine.ts";
 import { RpcConsumerServer } from "../../../../simulators/rpc/consumer.ts";
-import type { MountedConnection } from "../../../../worker/machines/inventory.ts";
+import type { MountedConnection } from "../../../../worker/core/ports/runtime.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 import {
   failureOf,

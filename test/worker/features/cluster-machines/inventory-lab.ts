@@ -11,7 +11,7 @@ import type { ClusterSource } from "../../../../worker/features/cluster-machines
 import { ownAccess } from "../../../../worker/features/cluster-machines/own-access.ts";
 import type { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
 import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
-import { referenceRefusal } from "../../../../worker/main/compose-executor.ts";
+import { referenceRefusal } from "../../../../worker/policy/decide.ts";
 import { Policy } from "../../../../worker/policy/policy.ts";
 import { type FakeClusterLab, openFakeCluster } from "../../../support/fake-cluster.ts";
 import { type KeptLine, keptLog } from "../../../support/kept-log.ts";

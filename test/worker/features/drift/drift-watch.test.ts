@@ -3,12 +3,12 @@ import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import type { DesiredState } from "../../../../shared/contract/desired-state.ts";
 import type { LogFields } from "../../../../shared/logger.ts";
 import { raceAbort } from "../../../../shared/race-abort.ts";
-import type { Difference } from "../../../../worker/core/action/drift-seen.ts";
-import type { MachineNotice } from "../../../../worker/core/action/machine-notice.ts";
 import { type ActionEvent, seenAction } from "../../../../worker/core/action/observer.ts";
 import type { Comparison } from "../../../../worker/features/drift/compare-machine.ts";
 import { DriftWatch } from "../../../../worker/features/drift/drift-watch.ts";
 import { Enforcer } from "../../../../worker/features/drift/enforcer.ts";
+import type { Difference } from "../../../../worker/features/shared/drift-seen.ts";
+import type { MachineNotice } from "../../../../worker/features/shared/machine-notice.ts";
 import { MachinePaused } from "../../../../worker/machines/pause.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
 

@@ -3,10 +3,10 @@ import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import type { DesiredState } from "../../../../shared/contract/desired-state.ts";
 import type { ErrorClass } from "../../../../shared/contract/error-class.ts";
 import type { Action, Outcome } from "../../../../worker/core/action/action.ts";
-import type { Difference } from "../../../../worker/core/action/drift-seen.ts";
 import { type ActionEvent, seenAction } from "../../../../worker/core/action/observer.ts";
 import { DriftWatch } from "../../../../worker/features/drift/drift-watch.ts";
 import { Enforcer } from "../../../../worker/features/drift/enforcer.ts";
+import type { Difference } from "../../../../worker/features/shared/drift-seen.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
 
 const MINUTE = 60_000;

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { silentLogger } from "../../../../shared/logger.ts";
-import { type Observer, observers, type WorkerFacts } from "../../../../worker/core/action/observer.ts";
 import { Health, longestWaitMs } from "../../../../worker/features/health/health.ts";
+import type { WorkerFacts } from "../../../../worker/features/shared/facts.ts";
+import { type WorkerObservers, workerObservers } from "../../../../worker/features/shared/observer.ts";
 import { HttpListener } from "../../../../worker/listener/http/http-listener.ts";
 import { SetClock } from "../../../support/set-clock.ts";
 
@@ -23,7 +24,7 @@ afterEach(async () => {
 async function healthLab(given: Partial<WorkerFacts> = {}, { hasServer = true } = {}) {
   const clock = new SetClock();
   const health = new Health({ clock, longestWaitMs: LONGEST_WAIT_MS });
-  const observer: Observer = observers([health.observer], (thrown) => {
+  const observer: WorkerObservers = workerObservers([health.observer], (thrown) => {
     throw thrown;
   });
   const facts: WorkerFacts = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { silentLogger } from "../../../../shared/logger.ts";
 import type { Action } from "../../../../worker/core/action/action.ts";
-import type { LaunchHandle } from "../../../../worker/core/runtime/runtime.ts";
+import type { LaunchHandle } from "../../../../worker/core/ports/runtime.ts";
 import { HostRuntime } from "../../../../worker/features/metal3/host-runtime.ts";
 import { LAST_REBOOT, rebootName } from "../../../../worker/features/metal3/reboot-annotation.ts";
 import { InProcessRuntime } from "../../../../worker/runtimes/in-process/in-process-runtime.ts";

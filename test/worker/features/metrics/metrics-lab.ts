@@ -1,14 +1,11 @@
 import { catalogue } from "../../../../actions/catalogue.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import type { ActionStatus, Outcome } from "../../../../worker/core/action/action.ts";
-import {
-  type Observer,
-  observers,
-  type SeenAction,
-  type WorkerFacts,
-} from "../../../../worker/core/action/observer.ts";
+import type { SeenAction } from "../../../../worker/core/action/observer.ts";
 import { Health } from "../../../../worker/features/health/health.ts";
 import { Metrics } from "../../../../worker/features/metrics/metrics.ts";
+import type { WorkerFacts } from "../../../../worker/features/shared/facts.ts";
+import { type WorkerObservers, workerObservers } from "../../../../worker/features/shared/observer.ts";
 import { HttpListener } from "../../../../worker/listener/http/http-listener.ts";
 import { SetClock } from "../../../support/set-clock.ts";
 import { type Family, readPrometheusText } from "./exposition-reader.ts";
@@ -18,7 +15,7 @@ export async function metricsLab(given: Partial<WorkerFacts> = {}) {
   const clock = new SetClock();
   const metrics = new Metrics({ clock, actionNames: catalogue });
   const health = new Health({ clock, longestWaitMs: 100_000 });
-  const observer: Observer = observers([metrics.observer, health.observer], (thrown) => {
+  const observer: WorkerObservers = workerObservers([metrics.observer, health.observer], (thrown) => {
     throw thrown;
   });
   const facts: WorkerFacts = {

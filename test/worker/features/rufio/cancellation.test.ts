@@ -104,14 +104,14 @@ it.concurrent("cancels an action of an earlier worker whose Task was deleted, an
     name: "power-on",
   };
 
-  const early = replica.rufio.cancelOf(action);
+  const early = replica.rufio.source.deletions?.cancelOf(action);
   await eventually(() => expect(lab.rufioSynced()).toBe(true));
   await eventually(() => expect(early?.aborted).toBe(true));
 
-  expect(replica.rufio.cancelOf(action)?.aborted).toBe(true);
-  expect(replica.rufio.cancelOf({ ...action, agentId: "pbnj-node-01" })).toBeUndefined();
+  expect(replica.rufio.source.deletions?.cancelOf(action)?.aborted).toBe(true);
+  expect(replica.rufio.source.deletions?.cancelOf({ ...action, agentId: "pbnj-node-01" })).toBeUndefined();
   expect(
-    await replica.rufio.sink.report(
+    await replica.rufio.source.report(
       { action, state: "success", startedAt: new Date(), stoppedAt: new Date(), message: "on" },
       AbortSignal.timeout(10_000),
     ),

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Action } from "../../../../worker/core/action/action.ts";
-import { referenceRefusal } from "../../../../worker/main/compose-executor.ts";
+import { referenceRefusal } from "../../../../worker/policy/decide.ts";
 import { Policy } from "../../../../worker/policy/policy.ts";
 import { BMC_API, eventually, isTrue, type RufioLab, rufioLab } from "./rufio-lab.ts";
 

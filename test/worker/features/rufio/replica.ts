@@ -1,27 +1,26 @@
 import { BmcClient } from "../../../../shared/bmc/client.ts";
 import { type Clock, systemClock } from "../../../../shared/clock.ts";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
-import { redactor } from "../../../../shared/secret-forms.ts";
 import type { Action } from "../../../../worker/core/action/action.ts";
 import { noObserver, observers } from "../../../../worker/core/action/observer.ts";
-import { ownNamespaceOnly, type ReferenceRefusal } from "../../../../worker/core/action/reference.ts";
-import { Executor } from "../../../../worker/core/execution/executor.ts";
 import { Journal } from "../../../../worker/core/journal/journal.ts";
 import { openStateDirectory } from "../../../../worker/core/journal/state-directory.ts";
 import { runLane } from "../../../../worker/core/lanes/lane.ts";
-import { ActionSlots, MachineLocks } from "../../../../worker/core/turns/turns.ts";
+import { Executor } from "../../../../worker/core/run/executor.ts";
+import { ActionSlots, MachineLocks, Turns } from "../../../../worker/core/turns/turns.ts";
 import type { HardwareSource } from "../../../../worker/features/rufio/hardware-writer.ts";
 import { openRufio } from "../../../../worker/features/rufio/rufio.ts";
 import { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
-import { AuthGate } from "../../../../worker/machines/auth-gate.ts";
 import { resolveMachine } from "../../../../worker/machines/resolve-machine.ts";
 import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
 import { loadConfig } from "../../../../worker/main/load-config.ts";
+import { ownNamespaceOnly, type ReferenceRefusal } from "../../../../worker/policy/reference.ts";
 import { InProcessRuntime } from "../../../../worker/runtimes/in-process/in-process-runtime.ts";
 import { ownActions } from "../../../../worker/runtimes/process/action-program.ts";
 import { ProcessRuntime } from "../../../../worker/runtimes/process/process-runtime.ts";
 import { PROGRAM } from "../../../cli/program.ts";
 import { quickLibrary } from "../../../support/quick-actions.ts";
+import { labMachines } from "../../core/run/executor-lab.ts";
 
 export interface ReplicaOptions {
   /** A file. */
@@ -114,17 +113,12 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
       : new InProcessRuntime({ actions: quickLibrary, refuse, log, stopGraceMs: 2_000 });
   const observer = observers([rufio.observer], (thrown) => log.error({ thrown }, "observer failed"));
   const executor = new Executor({
-    permit: () => ({ allowed: true }),
-    locate: (action) => resolveMachine(action, inventory, "pbnj-{machine}"),
-    pausedMachines: () => "fail",
+    machines: labMachines({ locate: (action) => resolveMachine(action, inventory, "pbnj-{machine}") }),
     isLeading: () => true,
-    sink: rufio.sink,
+    sourceOf: () => rufio.source,
     maxBackoffMs: 300,
-    ...{ runtime, journal, clock, log, observer, secretCommands: commands },
-    locks: new MachineLocks(),
-    slots: new ActionSlots(50),
-    authGate: new AuthGate(),
-    redactorOf: async () => redactor({}),
+    ...{ runtime, journal, clock, log, observer },
+    turns: new Turns(new MachineLocks(), new ActionSlots(50)),
     defaultTimeoutMs: 60_000,
     traceEnvironment: () => ({}),
   });
@@ -138,13 +132,9 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
       {
         agentId,
         source: rufio.source,
-        waking: rufio.source,
+        waking: rufio.source.waking,
         async execute(action) {
-          const deleted = rufio.cancelOf(action) ?? cancel.signal;
-          const signals = {
-            stop: AbortSignal.any([stop.signal, deleted]),
-            cancel: AbortSignal.any([cancel.signal, deleted]),
-          };
+          const signals = { stop: stop.signal, cancel: cancel.signal };
           return (await executor.execute(action, signals)) !== undefined;
         },
         clock,

@@ -2,9 +2,9 @@ import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { loadAction } from "../../../../actions/catalogue.ts";
 import { readInput } from "../../../../actions/harness/input/read-input.ts";
-import { parseImageReference } from "../../../../worker/core/action/image-reference.ts";
-import { RUFIO_AGENT_ID } from "../../../../worker/core/action/source-agent-ids.ts";
+import { parseImageReference } from "../../../../shared/contract/image-reference.ts";
 import { actionOf, readTask } from "../../../../worker/features/rufio/rufio-task-action.ts";
+import { RUFIO_AGENT_ID } from "../../../../worker/features/shared/source-agent-ids.ts";
 
 const terms = {
   ...{

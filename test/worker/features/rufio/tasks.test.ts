@@ -89,7 +89,7 @@ it.concurrent("reports the timeout of a Task as Rufio does, and does not change 
     name: "power-off",
   };
   const report = (state: "timeout" | "success") =>
-    replica.rufio.sink.report(
+    replica.rufio.source.report(
       {
         ...{ action, state, message: "timed out after 10m 0s" },
         ...{

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import type { DriftSeen } from "../../../../worker/core/action/drift-seen.ts";
+import type { DriftSeen } from "../../../../worker/features/shared/drift-seen.ts";
 import { getPower, StreamReader, statusClock, statusLab } from "./status-lab.ts";
 
 const names = Array.from({ length: 1_000 }, (_, index) => `node-${String(index).padStart(4, "0")}`);

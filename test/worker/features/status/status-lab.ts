@@ -3,7 +3,9 @@ import { vi } from "vitest";
 import type { Clock } from "../../../../shared/clock.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { type ActionStatus, actionKey, type Outcome } from "../../../../worker/core/action/action.ts";
-import type { Observer, SeenAction, WorkerFacts } from "../../../../worker/core/action/observer.ts";
+import type { SeenAction } from "../../../../worker/core/action/observer.ts";
+import type { WorkerFacts } from "../../../../worker/features/shared/facts.ts";
+import type { WorkerObservers } from "../../../../worker/features/shared/observer.ts";
 import { Board } from "../../../../worker/features/status/board/board.ts";
 import { StatusPage } from "../../../../worker/features/status/status-page.ts";
 import type { Access } from "../../../../worker/listener/http/access.ts";
@@ -13,7 +15,7 @@ import { SetClock } from "../../../support/set-clock.ts";
 
 export const statusClock = () => new SetClock("2026-11-21T03:00:00Z");
 
-type Told = Pick<Observer, "action" | "lane" | "poll" | "file">;
+type Told = Pick<WorkerObservers, "action" | "lane" | "poll" | "file">;
 
 /** Sends an observer the events of a worker. */
 export class Storyteller {

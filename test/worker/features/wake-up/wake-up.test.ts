@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Clock, systemClock } from "../../../../shared/clock.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
-import { isWorkflowDeleted } from "../../../../worker/core/action/workflow-deleted.ts";
+import { isWorkflowDeleted } from "../../../../worker/core/action/action.ts";
 import { WakeUp } from "../../../../worker/features/wake-up/wake-up.ts";
 import { watchedWorkflow } from "../../../../worker/features/wake-up/watched-workflow.ts";
 import type { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";

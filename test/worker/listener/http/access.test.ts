@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { Secret } from "../../../../shared/secret.ts";
 import { type Certificate, createCertificate } from "../../../../simulators/certificate.ts";
-import type { WatchedFileName } from "../../../../worker/core/action/observer.ts";
+import type { WatchedFileName } from "../../../../worker/config/reload.ts";
 import { Access } from "../../../../worker/listener/http/access.ts";
 import { type HttpLimits, HttpListener } from "../../../../worker/listener/http/http-listener.ts";
 import type { HttpFiles } from "../../../../worker/listener/http/http-settings.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LaunchTerms } from "../../../../worker/core/runtime/runtime.ts";
+import type { LaunchTerms } from "../../../../worker/core/ports/runtime.ts";
 import {
   containerSpec,
   isContainerOf,

@@ -9,7 +9,7 @@ import { silentLogger } from "../../../../shared/logger.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import type { Action, LogLine } from "../../../../worker/core/action/action.ts";
-import { LaunchNotRecorded } from "../../../../worker/core/runtime/runtime.ts";
+import { LaunchNotRecorded } from "../../../../worker/core/ports/runtime.ts";
 import type { ActionLibrary, InProcessRequest } from "../../../../worker/runtimes/action-library.ts";
 import {
   InProcessRuntime,

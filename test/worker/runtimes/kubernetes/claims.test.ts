@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { actionKey } from "../../../../worker/core/action/action.ts";
-import { LaunchNotRecorded, NotLaunched } from "../../../../worker/core/runtime/runtime.ts";
+import { LaunchNotRecorded, NotLaunched } from "../../../../worker/core/ports/runtime.ts";
 import { BEGUN } from "../../../../worker/features/legacy/returning-ids.ts";
 import { LABEL } from "../../../../worker/runtimes/kubernetes/job-labels.ts";
 import { launchName } from "../../../../worker/runtimes/launch-name.ts";

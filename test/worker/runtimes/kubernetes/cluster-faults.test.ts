@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { Detached, NotLaunched } from "../../../../worker/core/runtime/runtime.ts";
+import { Detached, NotLaunched } from "../../../../worker/core/ports/runtime.ts";
 import { launchName } from "../../../../worker/runtimes/launch-name.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { SeenRequest } from "../../../../simulators/kubernetes/cluster.ts";
-import type { LaunchHandle, LaunchRequest } from "../../../../worker/core/runtime/runtime.ts";
+import type { LaunchHandle, LaunchRequest } from "../../../../worker/core/ports/runtime.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";
 import { begin, fileRuntimeLab, never } from "./runtime-lab.ts";

@@ -1,7 +1,7 @@
 import type { V1PodSpec } from "@kubernetes/client-node";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { LaunchRequest } from "../../../../worker/core/runtime/runtime.ts";
+import type { LaunchRequest } from "../../../../worker/core/ports/runtime.ts";
 import { jobMetadata } from "../../../../worker/runtimes/kubernetes/job-labels.ts";
 import { connectionSecret, jobManifest } from "../../../../worker/runtimes/kubernetes/job-spec.ts";
 import { launchName } from "../../../../worker/runtimes/launch-name.ts";

@@ -6,7 +6,7 @@ import {
   LaunchNotRecorded,
   NotLaunched,
   type ReturnedAction,
-} from "../../../../worker/core/runtime/runtime.ts";
+} from "../../../../worker/core/ports/runtime.ts";
 import { LeaderLocks } from "../../../../worker/kubernetes/leader/leader-locks.ts";
 import { canary, resultStep, scriptedRequest, testConnection } from "../launch-request.ts";
 import { begin, never, type RuntimeLab } from "./runtime-lab.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { LaunchRequest } from "../../../../worker/core/runtime/runtime.ts";
+import type { LaunchRequest } from "../../../../worker/core/ports/runtime.ts";
 import { launchName } from "../../../../worker/runtimes/launch-name.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";

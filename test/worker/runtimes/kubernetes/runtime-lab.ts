@@ -8,7 +8,7 @@ import {
 import type { ClusterAccess } from "../../../../simulators/kubernetes/node/cluster-access.ts";
 import { ClusterClient } from "../../../../simulators/kubernetes/node/cluster-client.ts";
 import { Kubelet } from "../../../../simulators/kubernetes/node/kubelet.ts";
-import type { EndedAction, LaunchRequest } from "../../../../worker/core/runtime/runtime.ts";
+import type { EndedAction, LaunchRequest } from "../../../../worker/core/ports/runtime.ts";
 import { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
 import type { PodConfig } from "../../../../worker/runtimes/kubernetes/job-spec.ts";
 import {

@@ -10,9 +10,8 @@ import { startLegacyTinkServer } from "../../../../simulators/tink-legacy/server
 import type { ActionStatus } from "../../../../worker/core/action/action.ts";
 import { noObserver } from "../../../../worker/core/action/observer.ts";
 import { runLane } from "../../../../worker/core/lanes/lane.ts";
-import type { Transport } from "../../../../worker/core/source/source.ts";
 import { legacyServerApi } from "../../../../worker/features/legacy/legacy-transport.ts";
-import { connectServer } from "../../../../worker/sources/server/connect-server.ts";
+import { connectTinkServer, type TinkServer } from "../../../../worker/sources/server/tink-server.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 
 const WITHIN = { timeout: 30_000, interval: 5 };
@@ -42,8 +41,8 @@ function listening(): { readonly said: Said[]; readonly log: Logger } {
 function connect(
   server: string,
   { api = "current", clock = scaledClock(SPEED), log = silentLogger }: Partial<Connecting> = {},
-): Transport {
-  const transport = connectServer({
+): TinkServer {
+  const transport = connectTinkServer({
     legacy: legacyServerApi,
     server,
     tls: false,
@@ -93,7 +92,7 @@ async function brokenServer(): Promise<{
 }
 
 /** Lanes at one server, and their states. */
-function startLanes(count: number, source: Transport, { clock, log }: Omit<Connecting, "api">) {
+function startLanes(count: number, source: TinkServer, { clock, log }: Omit<Connecting, "api">) {
   const stop = new AbortController();
   const states = new Map<string, string>();
   const lanes = Array.from({ length: count }, (_, index) =>

@@ -3,12 +3,8 @@ import { createServer, type Http2Server, type Http2Session, type ServerHttp2Stre
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Transport } from "../../../../worker/core/source/source.ts";
 import { ActionResponseSchema } from "../../../../worker/sources/tink/gen/workflow_pb.ts";
-import {
-  createTinkTransport,
-  type TinkTransportOptions,
-} from "../../../../worker/sources/tink/tink-transport.ts";
+import { connectTinkApi, type TinkApiOptions } from "../../../../worker/sources/tink/tink-api.ts";
 
 const never = new AbortController().signal;
 const cleanups: (() => Promise<void>)[] = [];
@@ -47,8 +43,8 @@ const behave: Behaviour = (stream) => {
 
 async function listening(
   server: Http2Server | Server,
-  options: Partial<TinkTransportOptions>,
-): Promise<Transport> {
+  options: Partial<TinkApiOptions>,
+): Promise<ReturnType<typeof connectTinkApi>> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
@@ -57,7 +53,7 @@ async function listening(
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const transport = createTinkTransport({ server: `127.0.0.1:${port}`, tls: false, ...options });
+  const transport = connectTinkApi({ server: `127.0.0.1:${port}`, tls: false, ...options });
   cleanups.push(async () => {
     await transport.close();
     for (const socket of sockets) socket.destroy();
@@ -69,8 +65,8 @@ async function listening(
 /** A server with one behaviour per call, and then the normal one. */
 function against(
   behaviours: readonly Behaviour[],
-  options: Partial<TinkTransportOptions> = {},
-): Promise<Transport> {
+  options: Partial<TinkApiOptions> = {},
+): Promise<ReturnType<typeof connectTinkApi>> {
   const rest = [...behaviours];
   const server = createServer();
   server.on("session", (session) => session.on("error", () => undefined));

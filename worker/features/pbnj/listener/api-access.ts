@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../../../shared/clock.ts";
+import { type ReadTextFile, readTextFile } from "../../../../shared/read-text-file.ts";
 import type { WatchedFile } from "../../../config/reload.ts";
-import { type ReadTextFile, readTextFile } from "../../../document/read-text-file.ts";
 import { ServerTls } from "../../../listener/server-tls.ts";
 import { tokenIn } from "../../../listener/tokens.ts";
 import type { Caller } from "../caller.ts";

@@ -1,7 +1,7 @@
 import { Code, ConnectError, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Clock } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
-import type { Observer } from "../../../core/action/observer.ts";
+import type { ApiCallObserver } from "../../shared/observer.ts";
 import { CALLER } from "../caller.ts";
 import type { ApiAccess } from "./api-access.ts";
 import type { Connection } from "./connections.ts";
@@ -16,7 +16,7 @@ export interface GateOptions {
   readonly access: ApiAccess;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly observer: Pick<Observer, "apiCall">;
+  readonly observer: ApiCallObserver;
 }
 
 /** A client that tries without end must not fill the log. */

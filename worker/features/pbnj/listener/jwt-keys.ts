@@ -1,7 +1,7 @@
 import { createPublicKey, createSecretKey, type KeyObject, X509Certificate } from "node:crypto";
 import { z } from "zod";
 import { defined } from "../../../../shared/defined.ts";
-import { FileProblem } from "../../../document/read-text-file.ts";
+import { FileProblem } from "../../../../shared/read-text-file.ts";
 
 /** A key that verifies JSON Web Tokens. The type of the key alone decides which algorithms it verifies. */
 export interface JwtKey {

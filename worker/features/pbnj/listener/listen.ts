@@ -11,9 +11,9 @@ import type { Clock } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { textOf } from "../../../../shared/text-of.ts";
 import { withTimeout } from "../../../../shared/timeout.ts";
-import { noObserver, type Observer } from "../../../core/action/observer.ts";
 import { addressText, type ListenAddress, listenProblem } from "../../../listener/addresses.ts";
 import { ListeningServer } from "../../../listener/listening-server.ts";
+import type { ApiCallObserver } from "../../shared/observer.ts";
 import type { ApiAccess } from "./api-access.ts";
 import { CONNECTION, createGate } from "./authenticate.ts";
 import { Connections, leastUseful } from "./connections.ts";
@@ -24,6 +24,8 @@ import { healthService } from "./health-service.ts";
 import { LIMITS, type ListenerLimits } from "./limits.ts";
 import { reflectionService } from "./reflection.ts";
 import { createApiServer } from "./server.ts";
+
+const UNSEEN: ApiCallObserver = { apiCall: () => undefined };
 
 export interface ListenOptions {
   readonly address: ListenAddress;
@@ -38,7 +40,7 @@ export interface ListenOptions {
   readonly allowUnauthenticated: boolean;
   readonly log: Logger;
   readonly clock: Clock;
-  readonly observer?: Pick<Observer, "apiCall">;
+  readonly observer?: ApiCallObserver;
   readonly limits?: Partial<ListenerLimits>;
   /** Closes the listener. */
   readonly signal?: AbortSignal;
@@ -103,7 +105,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 function createAdapter(
-  { routes, services, isServing, access, log, clock, observer = noObserver }: ListenOptions,
+  { routes, services, isServing, access, log, clock, observer = UNSEEN }: ListenOptions,
   connections: Connections,
   { messageBytes }: ListenerLimits,
   shutdownSignal: AbortSignal,
@@ -129,11 +131,7 @@ function createAdapter(
 }
 
 /** Counts calls, and logs unexpected failures: a client learns only that a failure is internal. */
-function watchCalls(
-  services: readonly DescService[],
-  log: Logger,
-  observer: Pick<Observer, "apiCall">,
-): Interceptor {
+function watchCalls(services: readonly DescService[], log: Logger, observer: ApiCallObserver): Interceptor {
   return (next) => async (request) => {
     const seen = (code: string) => {
       if (services.includes(request.service)) observer.apiCall({ code });

@@ -1,5 +1,5 @@
 import type { Action } from "../../../core/action/action.ts";
-import { PBNJ_AGENT_ID } from "../../../core/action/source-agent-ids.ts";
+import { PBNJ_AGENT_ID } from "../../shared/source-agent-ids.ts";
 import type { TaskRecord } from "./task-record.ts";
 
 export interface ImageTerms {

@@ -6,10 +6,10 @@ import type { Logger } from "../../../../shared/logger.ts";
 import { textOf } from "../../../../shared/text-of.ts";
 import type { ActionId, ActionSecrets, ActionStatus, Outcome } from "../../../core/action/action.ts";
 import type { ActionEvent, Observer } from "../../../core/action/observer.ts";
-import { powerSeen } from "../../../core/action/power-seen.ts";
-import { PBNJ_AGENT_ID } from "../../../core/action/source-agent-ids.ts";
-import type { Acknowledgement, StatusSink } from "../../../core/source/source.ts";
+import type { Acknowledgement, StatusSink } from "../../../core/ports/source.ts";
 import { HeldQueue } from "../../../sources/held-queue.ts";
+import { powerSeen } from "../../shared/power-seen.ts";
+import { PBNJ_AGENT_ID } from "../../shared/source-agent-ids.ts";
 import { codeOf } from "./outcome-code.ts";
 import { type ImageTerms, taskAction } from "./request-action.ts";
 import type { TaskRecord } from "./task-record.ts";
@@ -173,7 +173,7 @@ export class Tasks implements StatusSink {
     }
   }
 
-  readonly observer: Partial<Observer> = {
+  readonly observer: Observer = {
     action: (event) => {
       if (event.action.agentId === PBNJ_AGENT_ID) this.#see(event);
     },

@@ -2,9 +2,10 @@ import type { Clock } from "../../../../shared/clock.ts";
 import { shortened } from "../../../../shared/printable.ts";
 import { actionKey } from "../../../core/action/action.ts";
 import { hookNamed } from "../../../core/action/hooks.ts";
-import type { ActionEvent, Observer, SeenAction } from "../../../core/action/observer.ts";
-import { powerSeen } from "../../../core/action/power-seen.ts";
-import { readLogLine } from "../../../core/runtime/log-line.ts";
+import { readLogLine } from "../../../core/action/log-line.ts";
+import type { ActionEvent, SeenAction } from "../../../core/action/observer.ts";
+import type { WorkerObserver } from "../../shared/observer.ts";
+import { powerSeen } from "../../shared/power-seen.ts";
 import { Activity } from "./activity.ts";
 import { RecentLines } from "./recent-lines.ts";
 import type { ActionRecord, AgentRecord, History, MachineRecord, Minute } from "./records.ts";
@@ -48,7 +49,7 @@ export class Board {
     return this.#revision;
   }
 
-  readonly observer: Partial<Observer> = {
+  readonly observer: WorkerObserver = {
     lane: (agentId, state) => {
       if (state === undefined) this.#pollCodes.delete(agentId);
       const code = state === "failing" ? this.#pollCodes.get(agentId) : undefined;

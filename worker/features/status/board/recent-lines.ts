@@ -1,6 +1,6 @@
 import { printableLine, shortened } from "../../../../shared/printable.ts";
 import type { LogLine } from "../../../core/action/action.ts";
-import { readLogLine, type Severity } from "../../../core/runtime/log-line.ts";
+import { readLogLine, type Severity } from "../../../core/action/log-line.ts";
 
 interface LogBounds {
   /** Per action; the last ones are kept. */

@@ -1,5 +1,6 @@
-import { settingsThatDiffer } from "../../../core/action/drift-seen.ts";
-import type { AgentIdCase, MachineSourceFacts } from "../../../core/action/observer.ts";
+import type { AgentIdCase } from "../../../machines/agent-id.ts";
+import { settingsThatDiffer } from "../../shared/drift-seen.ts";
+import type { MachineSourceFacts } from "../../shared/facts.ts";
 import { ACTIVITY_MINUTES } from "../board/activity.ts";
 import type { ActionRecord, Minute } from "../board/records.ts";
 import { actionKind } from "./actions.ts";

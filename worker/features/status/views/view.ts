@@ -1,5 +1,5 @@
 import type { Clock } from "../../../../shared/clock.ts";
-import type { WorkerFacts } from "../../../core/action/observer.ts";
+import type { WorkerFacts } from "../../shared/facts.ts";
 import type { Board } from "../board/board.ts";
 import { Html, type HtmlValue, html } from "./html.ts";
 import { addressOf, type Page, pageOf, type Query, sorted } from "./query.ts";

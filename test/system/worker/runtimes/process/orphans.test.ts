@@ -9,7 +9,7 @@ import {
   type LaunchHandle,
   LaunchNotRecorded,
   type LaunchRequest,
-} from "../../../../../worker/core/runtime/runtime.ts";
+} from "../../../../../worker/core/ports/runtime.ts";
 import { actionFolder } from "../../../../../worker/runtimes/process/action-program.ts";
 import {
   type ProcessState,

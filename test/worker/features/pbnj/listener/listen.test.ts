@@ -2,8 +2,8 @@ import { Code, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { describe, expect, test } from "vitest";
 import { silentLogger } from "../../../../../shared/logger.ts";
-import type { ApiCallSeen } from "../../../../../worker/core/action/observer.ts";
 import { Machine } from "../../../../../worker/features/pbnj/api/gen/machine_pb.ts";
+import type { ApiCallSeen } from "../../../../../worker/features/shared/observer.ts";
 import { jwt, keepingLogger, ON, POWER, server, serving, tls, token } from "./serving.ts";
 
 describe.each([

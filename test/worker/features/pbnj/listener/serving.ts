@@ -10,7 +10,7 @@ import { type Logger, silentLogger } from "../../../../../shared/logger.ts";
 import { Secret } from "../../../../../shared/secret.ts";
 import type { Certificate } from "../../../../../simulators/certificate.ts";
 import { createCertificate } from "../../../../../simulators/certificate.ts";
-import type { WatchedFileName } from "../../../../../worker/core/action/observer.ts";
+import type { WatchedFileName } from "../../../../../worker/config/reload.ts";
 import { Machine } from "../../../../../worker/features/pbnj/api/gen/machine_pb.ts";
 import { CALLER } from "../../../../../worker/features/pbnj/caller.ts";
 import { ApiAccess } from "../../../../../worker/features/pbnj/listener/api-access.ts";
