@@ -13,7 +13,7 @@ export class ServerTls {
   readonly #readFile: ReadTextFile;
   readonly #onChange = new Set<() => void>();
   #options: SecureContextOptions | undefined;
-  /** A new object for each new CA: certificates of an earlier one are no longer accepted. */
+  /** A new object for each new CA, and for each key that is no longer accepted. */
   #authority: object = {};
 
   /** Expects files with valid content. */
@@ -39,9 +39,14 @@ export class ServerTls {
     return this.#files.clientCa !== undefined;
   }
 
-  /** Changes when connections with accepted client certificates must end. */
+  /** Changes when connections that were accepted before must end. */
   get authority(): object {
     return this.#authority;
+  }
+
+  /** Ends the connections that were accepted so far: what they were accepted with is no longer valid. */
+  revoke(): void {
+    this.#authority = {};
   }
 
   /** Also for changes of the files that `watch` was given. */
@@ -65,7 +70,7 @@ export class ServerTls {
     if (clientCa) {
       const take = (text: string) => {
         this.#options = { ...this.#options, ca: certificates(text) };
-        this.#authority = {};
+        this.revoke();
       };
       watched.push(this.watch(`${address}-client-ca-file`, clientCa, take));
     }

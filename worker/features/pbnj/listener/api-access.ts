@@ -64,18 +64,24 @@ export class ApiAccess {
     const watched = [...this.tls.watchedFiles("pbnj")];
     if (jwtSecret) {
       const take = (text: string) => {
-        this.#secrets = parseJwtSecrets(text);
+        this.#secrets = this.#replace(this.#secrets, parseJwtSecrets(text));
       };
       const file = { path: jwtSecret.path, text: jwtSecret.text.reveal() };
       watched.push(this.tls.watch("pbnj-jwt-secret-file", file, take));
     }
     if (jwtKeys) {
       const take = (text: string) => {
-        this.#publicKeys = parseJwtPublicKeys(text);
+        this.#publicKeys = this.#replace(this.#publicKeys, parseJwtPublicKeys(text));
       };
       watched.push(this.tls.watch("pbnj-jwt-key-file", jwtKeys, take));
     }
     return watched;
+  }
+
+  /** A key that is gone ends all connections: streams of its tokens, and the limits of accepted clients, would stay. */
+  #replace(before: TokenRules["keys"], after: TokenRules["keys"]): TokenRules["keys"] {
+    if (!before.every(({ key }) => after.some((other) => other.key.equals(key)))) this.tls.revoke();
+    return after;
   }
 
   async #callerOfToken(token: string): Promise<Caller> {

@@ -12,6 +12,7 @@ import {
   ON,
   OTHER_SECRET,
   POWER,
+  SECRET,
   serving,
   stranger,
   tls,
@@ -85,6 +86,32 @@ describe("with tokens", () => {
     expect(api.change("pbnj-jwt-secret-file", `${OTHER_SECRET}\n`)).toMatchObject({ ok: true });
 
     expect([await statusWith(), await statusWith(OTHER_SECRET)]).toEqual([401, 200]);
+  });
+
+  test("a stream goes on while its key is valid, and ends with it", async () => {
+    await using api = await serving({ files: jwt });
+    const requests = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    async function* asked() {
+      yield* oneRequest();
+      for (const { promise } of requests) {
+        await promise;
+        yield* oneRequest();
+      }
+    }
+    const client = createClient(ServerReflection, api.grpc());
+    const answers = client.serverReflectionInfo(asked(), bearer(await token()))[Symbol.asyncIterator]();
+    await answers.next();
+    const other = createClient(Machine, api.grpc());
+
+    expect(api.change("pbnj-jwt-secret-file", `${SECRET}\n${OTHER_SECRET}\n`)).toMatchObject({ ok: true });
+    requests[0]?.resolve();
+    await expect(answers.next()).resolves.toMatchObject({ done: false });
+    expect(api.change("pbnj-jwt-secret-file", `${OTHER_SECRET}\n`)).toMatchObject({ ok: true });
+    requests[1]?.resolve();
+
+    await expect(answers.next()).rejects.toThrow();
+    const renewed = bearer(await token({ sub: "alice" }, OTHER_SECRET));
+    await expect(other.power({ powerAction: 1 }, renewed)).resolves.toMatchObject({ taskId: "alice may" });
   });
 });
 

@@ -22,7 +22,7 @@ export const client = createCertificate({ commonName: "alice", issuer: authority
 export const stranger = createCertificate({ commonName: "stranger" });
 export const server = createCertificate({ commonName: "worker", altNames: ["127.0.0.1"] });
 
-const SECRET = "0123456789abcdef0123456789abcdef";
+export const SECRET = "0123456789abcdef0123456789abcdef";
 export const OTHER_SECRET = "fedcba9876543210fedcba9876543210";
 
 export const jwt: ApiFiles = { jwtSecret: { path: "jwt", text: new Secret(SECRET) } };
