@@ -14,13 +14,16 @@ export interface SshConsoleOptions {
   readonly method?: "password" | "keyboard-interactive";
   /** Refuses to open a console, as while another is open. */
   readonly busy?: boolean;
+  /** Never answers the request to open a console. */
+  readonly silent?: boolean;
 }
 
 const HISTORY_BYTES = 4_096;
 
 /** A machine's serial console over SSH, as the BMC lists it in Redfish from then on. */
 export async function startSshConsole(options: SshConsoleOptions) {
-  const { machine, username = "admin", password, entryCommand, method = "password", busy = false } = options;
+  const { machine, username = "admin", password, entryCommand, method = "password" } = options;
+  const { busy = false, silent = false } = options;
   // Not those that ssh2 makes: it cannot read one of a hundred.
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const hostKey = privateKey.export({ type: "sec1", format: "pem" });
@@ -81,6 +84,7 @@ export async function startSshConsole(options: SshConsoleOptions) {
       const session = accept();
       session.on("pty", (acceptPty) => acceptPty?.());
       session.on("shell", (acceptShell, rejectShell) => {
+        if (silent) return;
         if (busy) return rejectShell?.();
         const channel = acceptShell();
         channel.on("close", () => channels.delete(channel));

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { createConnection, type Socket } from "node:net";
 import ssh2, { type AuthHandlerMiddleware, type Client, type ClientChannel } from "ssh2";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { connectionLine, type NameOption } from "../../../../contract/name-option.ts";
@@ -13,6 +14,7 @@ export interface SshTarget {
   readonly port: number;
   readonly username: string;
   readonly password: Secret;
+  /** For the login, and then for opening the console. */
   readonly connectTimeoutMs: number;
   /** The fingerprint of the only key to trust; without one no key is trusted. */
   readonly hostKey: string | undefined;
@@ -40,6 +42,8 @@ export async function watchSsh(
 ): Promise<void> {
   signal.throwIfAborted();
   const client: Client = new ssh2.Client();
+  // An own socket: after `end`, ssh2's `destroy` does nothing, and the other side decides when the connection closes.
+  const socket = createConnection({ host: target.host, port: target.port });
   const closed = new Promise<void>((resolve) => client.once("close", () => resolve()));
   const aborted = Promise.withResolvers<"until">();
   const onUntil = () => aborted.resolve("until");
@@ -49,35 +53,42 @@ export async function watchSsh(
   signal.addEventListener("abort", onSignal, { once: true });
   if (until.aborted) onUntil();
   try {
-    const opened = open(client, target, sink);
-    opened.lost.catch(() => undefined);
+    const opened = open(client, socket, target, sink);
+    opened.lost.catch(() => socket.destroy());
     await Promise.race([opened.lost, aborted.promise]);
   } finally {
     until.removeEventListener("abort", onUntil);
     signal.removeEventListener("abort", onSignal);
     client.end();
-    const timer = setTimeout(() => client.destroy(), CLOSE_MS);
+    const timer = setTimeout(() => socket.destroy(), CLOSE_MS);
     await closed;
     clearTimeout(timer);
   }
 }
 
 /** `lost` only ever rejects. */
-function open(client: Client, target: SshTarget, sink: ConsoleSink): { readonly lost: Promise<never> } {
+function open(
+  client: Client,
+  sock: Socket,
+  target: SshTarget,
+  sink: ConsoleSink,
+): { readonly lost: Promise<never> } {
   const lost = Promise.withResolvers<never>();
   const fail = (error: BmcError) => lost.reject(error);
   let keyProblem: BmcError | undefined;
   client.on("error", (error) => fail(keyProblem ?? describe(error, target)));
   client.on("close", () => fail(keyProblem ?? new BmcError("timeout", "the SSH connection was closed")));
   client.on("ready", () => {
+    const silent = new BmcError("timeout", "the BMC does not answer the request to open a console over SSH");
+    const timer = setTimeout(() => fail(silent), target.connectTimeoutMs);
     client.shell({ term: "dumb" }, (error, channel) => {
+      clearTimeout(timer);
       if (error) fail(new BmcError("busy", `the BMC opens no console over SSH: ${reasonOf(error)}`));
       else carry(channel, target, sink, fail);
     });
   });
   client.connect({
-    host: target.host,
-    port: target.port,
+    sock,
     username: target.username,
     readyTimeout: target.connectTimeoutMs,
     keepaliveInterval: KEEP_ALIVE_MS,

@@ -1,19 +1,29 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { SimulatedMachine } from "../../../../../simulators/machine.ts";
 import { startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
 import { type SshConsoleOptions, startSshConsole } from "../../../../../simulators/ssh-console.ts";
 import { openSession } from "./open-session.ts";
 
-/** A machine whose BMC lists a console over SSH, and a session that pins this key; the right one when absent. */
+/**
+ * A machine whose BMC lists a console over SSH, at `peer` if there is one, and a session that pins this key; the right one when
+ * absent.
+ */
 async function lab(
   options: Partial<SshConsoleOptions> = {},
   hostKey: (fingerprint: string) => string | undefined = (fingerprint) => fingerprint,
+  peer?: { readonly port: number },
 ) {
   const machine = new SimulatedMachine();
   const bmc = await startRedfishBmc({ machines: [machine], tls: "http" });
   const ssh = await startSshConsole({ machine, username: bmc.username, password: bmc.password, ...options });
   const sshHostKey = hostKey(ssh.fingerprint);
-  const session = await openSession(bmc, { redfish: sshHostKey === undefined ? {} : { sshHostKey } });
+  if (peer) machine.sshConsole = { port: peer.port };
+  const session = await openSession(bmc, {
+    redfish: sshHostKey === undefined ? {} : { sshHostKey },
+    ...(options.silent && { connection: { connectTimeoutMs: 1_000 } }),
+  });
   const { console } = session;
   if (!console) throw new Error("the session has no console");
   const done = new AbortController();
@@ -48,6 +58,26 @@ async function lab(
       await session.close();
       await ssh[Symbol.asyncDispose]();
       await bmc.close();
+    },
+  };
+}
+
+/** A peer that does with each connection what `take` says, and does not end it by itself. */
+async function rawPeer(take: (socket: Socket) => void) {
+  const sockets = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.on("close", () => sockets.delete(socket));
+    take(socket);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
     },
   };
 }
@@ -115,6 +145,55 @@ describe.concurrent("the console of the redfish provider", () => {
     await using there = await lab({ busy: true });
 
     await expect(there.watch()).rejects.toMatchObject({ class: "busy" });
+  });
+
+  it("is lost where the BMC does not answer that it opens", async () => {
+    await using there = await lab({ silent: true });
+
+    await expect(there.watch()).rejects.toMatchObject({
+      class: "timeout",
+      message: expect.stringContaining("does not answer the request to open a console"),
+    });
+  });
+
+  it.for([
+    ["lines without end before its name", "", "hello\r\n".repeat(10_000), "protocol"],
+    ["a line without end", "", "A".repeat(65_536), "protocol"],
+    ["bytes without end after its name", "SSH-2.0-x\r\n", "A".repeat(65_536), "protocol"],
+    ["the first version of SSH", "SSH-1.5-x\r\n", "", "protocol"],
+  ] as const)(
+    "fails where the BMC sends %s, without waiting for its end",
+    async ([_, first, rest, errorClass], { expect }) => {
+      await using peer = await rawPeer((socket) => {
+        const flood = () => {
+          while (!socket.destroyed && socket.write(rest));
+        };
+        socket.write(first);
+        if (rest !== "") socket.on("drain", flood);
+        if (rest !== "") flood();
+      });
+      await using there = await lab({}, undefined, peer);
+
+      await expect(there.watch()).rejects.toMatchObject({ class: errorClass });
+    },
+  );
+
+  it("is closed although the BMC never closes its side", async ({ expect }) => {
+    await using peer = await rawPeer((socket) => {
+      const ssh = connect({ port: there.ssh.port, host: "127.0.0.1", allowHalfOpen: true });
+      ssh.on("error", () => undefined);
+      socket.on("data", (bytes) => ssh.write(bytes));
+      ssh.on("data", (bytes) => socket.write(bytes));
+      socket.on("close", () => ssh.destroy());
+    });
+    await using there = await lab({}, undefined, peer);
+    const watching = there.watch();
+    await expect.poll(there.opened, POLL).toBe(1);
+
+    there.cancel.abort(new Error("enough"));
+
+    await expect(watching).rejects.toThrow("enough");
+    await peer[Symbol.asyncDispose]();
   });
 
   it("is lost when the connection ends", async ({ expect }) => {
