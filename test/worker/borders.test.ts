@@ -154,11 +154,20 @@ function borders(characters: number): Readonly<Record<string, Border>> {
     },
     "a Machine's connection": {
       values: hostileValues(MachineConnection, characters, formats),
-      read: (connection) => void describeMachine({ metadata, spec: { connection } }, name),
+      read(connection) {
+        const object = { metadata, spec: { connection } };
+        describeMachine(object, name);
+        v1alpha1.machineOf(object);
+        v1alpha1.taskObjects?.taskOf({ metadata, spec: { task: {}, connection } });
+      },
     },
     "a Hardware's connection": {
       values: hostileValues(HardwareConnection, characters, formats),
-      read: (connection) => void describeHardware({ metadata, spec: { bmc: { connection } } }, name),
+      read(connection) {
+        const object = { metadata, spec: { bmc: { connection } } };
+        describeHardware(object, name);
+        v1alpha2.machineOf(object);
+      },
     },
     "a BareMetalHost": {
       values: hostileValues(HostObject, characters),

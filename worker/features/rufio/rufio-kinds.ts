@@ -169,8 +169,12 @@ export function ownerOf({ ownerReferences }: Pick<z.infer<typeof Metadata>, "own
   return isJob ? { name: controller.name, uid: controller.uid } : undefined;
 }
 
+/** What `connectionDigest` gives for a connection that is too large to be read. */
+export const UNREADABLE_CONNECTION = "";
+
 /** Equal for equal connections, whatever the order of their keys. */
-export function connectionDigest(connection: unknown): string {
+export function connectionDigest(connection: unknown = null): string {
+  if (excessOf(connection, "connection") !== undefined) return UNREADABLE_CONNECTION;
   return createHash("sha256").update(canonical(connection)).digest("base64").slice(0, 22);
 }
 

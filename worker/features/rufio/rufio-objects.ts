@@ -5,6 +5,7 @@ import { keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { type Change, WatchedObjects, type WatchState } from "../../kubernetes/client/watched-objects.ts";
 import { JobTasks, taskChanges } from "./job-tasks.ts";
 import type { OpenJob, OpenTask, RufioApi, RufioJob, RufioMachine, RufioTask } from "./rufio-api.ts";
+import { UNREADABLE_CONNECTION } from "./rufio-kinds.ts";
 
 export interface RufioObjectsOptions {
   readonly api: RufioApi;
@@ -112,7 +113,7 @@ export class RufioObjects {
       names?.delete(name);
       if (names?.size === 0) this.#byConnection.delete(key);
     }
-    if (change.kind === "gone") return;
+    if (change.kind === "gone" || change.value.connection === UNREADABLE_CONNECTION) return;
     const key = `${namespace}/${change.value.connection}`;
     const names = this.#byConnection.get(key) ?? new Set();
     this.#byConnection.set(key, names.add(name));

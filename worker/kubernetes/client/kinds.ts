@@ -1,3 +1,5 @@
+import { KubernetesError } from "./kubernetes-error.ts";
+
 export interface Kind {
   /** Empty for the core group. */
   readonly group: string;
@@ -59,7 +61,13 @@ export function resourceName({ group, resource }: Kind): string {
   return group === "" ? resource : `${resource}.${group}`;
 }
 
-/** Without a namespace, or with an empty one, the path spans all namespaces, or is of an object that has none. */
+/** In a path they mean another object, a list or another namespace, also percent-encoded (RFC 3986 section 5.2.4). */
+const NOT_NAMES: ReadonlySet<string> = new Set(["", ".", ".."]);
+
+/**
+ * Without a namespace, or with an empty one, the path spans all namespaces, or is of an object that has none. Throws for what
+ * Kubernetes allows as no object's name.
+ */
 export function pathOf(kind: Kind, namespace?: string, name?: string, subresource?: string): string {
   const root = kind.group === "" ? `/api/${kind.version}` : `/apis/${kind.group}/${kind.version}`;
   const parts = [
@@ -68,5 +76,8 @@ export function pathOf(kind: Kind, namespace?: string, name?: string, subresourc
     ...(name === undefined ? [] : [name]),
     ...(subresource === undefined ? [] : [subresource]),
   ];
+  const invalid = parts.find((part) => NOT_NAMES.has(part));
+  if (invalid !== undefined)
+    throw new KubernetesError("invalid", `${JSON.stringify(invalid)} is not the name of an object`);
   return [root, ...parts.map((part) => encodeURIComponent(part))].join("/");
 }

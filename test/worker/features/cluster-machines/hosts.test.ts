@@ -60,6 +60,21 @@ describe("BareMetalHosts that Metal3 does not manage", () => {
     expect(lab.fake.countBy("list", "secrets")).toBe(0);
   });
 
+  it.each([".", "..", "../../other/secrets/one", "one/../two", "%2e", "one?watch=1"])(
+    "read no other Secret, and list none, if the Secret's name is %s",
+    async (credentialsName) => {
+      await using lab = await labOf((fake) => {
+        const bmc = { address: "redfish://one.bmc.example", credentialsName };
+        createHost(fake, "one", { ...detached, spec: { bmc } });
+      });
+
+      const { message } = await failureOf(() => lab.connect("one"));
+
+      expect(message).toMatch(/does not exist|is not the name of an object/);
+      expect(lab.fake.countBy("list", "secrets")).toBe(0);
+    },
+  );
+
   it("keep the power that agrees with spec.online if they are externally provisioned", async () => {
     await using lab = await labOf((fake) =>
       createHost(fake, "one", { status: stateOf("externally provisioned") }),
