@@ -13,8 +13,9 @@ export function canonicalHost(host: string): string | undefined {
   const bare = host.replace(/^\[(.*)\]$/, "$1");
   if (isIpv6(bare)) {
     // A zone belongs to one machine's interfaces, and URLs have none.
-    if (bare.includes("%")) return bare;
-    const address = new URL(`http://[${bare}]`).hostname.slice(1, -1);
+    const [plain = "", zone] = bare.split("%");
+    const address = new URL(`http://[${plain}]`).hostname.slice(1, -1);
+    if (zone !== undefined) return `${address}%${zone}`;
     const [, high, low] = MAPPED.exec(address) ?? [];
     if (high === undefined || low === undefined) return address;
     const [a, b] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];

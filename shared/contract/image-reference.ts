@@ -47,7 +47,14 @@ export const DEFAULT_REGISTRY = "docker.io";
 
 /** The name with its registry, as the policy compares it: `alpine` is `docker.io/library/alpine`. */
 export function fullImageName({ registry = DEFAULT_REGISTRY, repository }: ImageReference): string {
-  return `${registry.toLowerCase()}/${withLibrary(registry, repository)}`;
+  const canonical = canonicalRegistry(registry);
+  return `${canonical}/${withLibrary(canonical, repository)}`;
+}
+
+/** In lower case; engines know Docker Hub by a second name. */
+export function canonicalRegistry(registry: string): string {
+  const lower = registry.toLowerCase();
+  return lower === "index.docker.io" ? DEFAULT_REGISTRY : lower;
 }
 
 /** Adds the path of Docker Hub's official images. */

@@ -27,8 +27,8 @@ const MOST_CACHED = 50_000;
 /** What is nested deeper is left out, as is a code in a code. */
 const MOST_LEVELS = 100;
 const MOST_DECODED = 4;
-/** So much text is looked at, each one again where it is long; the largest machines have a tenth of it. What follows is left out. */
-const MOST_CHARACTERS = 16 * 1_048_576;
+/** So much text is looked at, of which the largest machines have a tenth. What follows is left out. */
+const MOST_CHARACTERS = 8 * 1_048_576;
 const REMOVED = "[removed]";
 /** Short words in a row with this many letters and digits may be an address, a key or a number. */
 const SHORTEST_RUN = 6;
@@ -83,6 +83,7 @@ export class Anonymiser {
   readonly #standIns: StandIns;
   readonly #redact: Redactor;
   readonly #keep: RegExp | undefined;
+  readonly #mostCharacters: number;
   readonly #kept = new Map<string, number>();
   /** Values of fields that identify, in lower case, that have known words in them. */
   readonly #found = new Map<string, IdentityKind>();
@@ -92,7 +93,11 @@ export class Anonymiser {
   #characters = 0;
   #decodings = 0;
 
-  constructor(redact: Redactor, { standIns = new StandIns(), keep = [] }: AnonymiserOptions = {}) {
+  constructor(
+    redact: Redactor,
+    { standIns = new StandIns(), keep = [], mostCharacters = MOST_CHARACTERS }: AnonymiserOptions = {},
+  ) {
+    this.#mostCharacters = mostCharacters;
     this.#redact = redact;
     this.#standIns = standIns;
     this.#keep = keep.length === 0 ? undefined : new RegExp(keep.map(escaped).join("|"), "gi");
@@ -231,7 +236,7 @@ export class Anonymiser {
   }
 
   get #isFull(): boolean {
-    return this.#characters > MOST_CHARACTERS;
+    return this.#characters > this.#mostCharacters;
   }
 
   /** A text all of which identifies. */
@@ -381,6 +386,8 @@ export interface AnonymiserOptions {
   readonly standIns?: StandIns;
   /** Texts that stay wherever they are, in any case. */
   readonly keep?: readonly string[];
+  /** How much text is looked at. */
+  readonly mostCharacters?: number;
 }
 
 type Form = keyof typeof FORMS;

@@ -35,10 +35,17 @@ export function mayBeSameBmc(one: string, other: string): boolean {
   return host === otherHost && (ports.length === 0 || otherPorts.length === 0);
 }
 
-/** One key per machine behind a service. */
+/** One key per machine behind a service: `id` is the host that a webhook is asked about, or what the service calls the machine. */
 export function serviceLockKey(service: "rpc" | "homeassistant" | "ironic", url: string, id: string): string {
-  const where = URL.parse(url)?.href.replace(/\/$/, "") ?? url;
-  return `${service} ${where} ${id}`;
+  return `${service} ${addressKey(url)} ${service === "rpc" ? hostKey(id) : id}`;
+}
+
+/** Without what does not say where a request goes: a login, a fragment, the dot or slash at an end. */
+function addressKey(text: string): string {
+  const url = URL.parse(text);
+  if (!url) return text;
+  const { protocol, hostname, port, pathname, search } = url;
+  return `${protocol}//${hostKey(hostname)}${port && `:${port}`}${pathname}`.replace(/\/$/, "") + search;
 }
 
 function hostKey(host: string): string {

@@ -1,4 +1,5 @@
 import {
+  canonicalRegistry,
   DEFAULT_REGISTRY,
   fullImageName,
   type ImageReference,
@@ -58,5 +59,6 @@ function fullPattern(name: string): string {
   if (first.includes("*")) return name;
   const named = rest.length > 0 && (first === "localhost" || /[.:A-Z]/.test(first));
   if (!named) return `${DEFAULT_REGISTRY}/${withLibrary(DEFAULT_REGISTRY, name)}`;
-  return `${first.toLowerCase()}/${withLibrary(first.toLowerCase(), rest.join("/"))}`;
+  const registry = canonicalRegistry(first);
+  return `${registry}/${withLibrary(registry, rest.join("/"))}`;
 }

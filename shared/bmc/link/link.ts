@@ -143,7 +143,10 @@ export class BmcLink {
     for (;;) {
       this.#progress = {};
       try {
-        return await operation(this.#access(driver, candidates, signal));
+        const access = this.#access(driver, candidates, signal);
+        const result = await operation(access);
+        await this.#confirm(access, signal);
+        return result;
       } catch (thrown) {
         signal.throwIfAborted();
         const error = this.#named(BmcError.from(thrown));
@@ -159,6 +162,13 @@ export class BmcLink {
         throw unsupported.length === 1 ? error : allOf(unsupported);
       }
     }
+  }
+
+  /** Before a change, the machine is compared; what was only read must be of the same machine, too. */
+  async #confirm({ read }: Access<Drivers>, signal: AbortSignal): Promise<void> {
+    const session = this.#provider && this.#sessions.get(this.#provider);
+    if (signal.aborted || !session?.confirm || this.#progress.changedBy) return;
+    await read(async ({ confirm }) => confirm?.(signal));
   }
 
   /** Logs out and frees everything, permanently, also during an operation. Never throws. */

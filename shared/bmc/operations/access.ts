@@ -27,6 +27,8 @@ export interface SessionBase {
   readonly note?: () => string | undefined;
   /** When the BMC's certificate expires, milliseconds since the epoch; undefined without TLS. */
   certificateExpiresMs?(): number | undefined;
+  /** Throws `verify` if another machine has taken the place of the one that was read; absent where none can. */
+  confirm?(signal: AbortSignal): Promise<void>;
   /** Requests (or packets) so far that waited for an answer. */
   roundTrips(): number;
   /** What was learned and is worth keeping for the next call; plain JSON. */

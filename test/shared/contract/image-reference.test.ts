@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { engineImage, parseImageReference } from "../../../shared/contract/image-reference.ts";
+import { matchesImagePattern } from "../../../worker/policy/image-rule.ts";
 
 const SHA256 = `sha256:${"0123456789abcdef".repeat(4)}`;
 
@@ -108,4 +109,18 @@ describe("engineImage", () => {
   it.each(["a".repeat(64), "UPPER", "a b", ""])("refuses %s", (text) => {
     expect(() => engineImage(text)).toThrow("is not an image reference");
   });
+});
+
+it.each([
+  ["alpine", "docker.io/library/alpine:latest"],
+  ["Docker.io/alpine", "docker.io/library/alpine:latest"],
+  ["index.docker.io/library/alpine:3", "docker.io/library/alpine:3"],
+  ["INDEX.docker.io/alpine:3", "docker.io/library/alpine:3"],
+])("an engine gets %s as %s, which the policy judges as well", (text, canonical) => {
+  const reference = parseImageReference(text);
+  if (!reference) throw new Error("it is no reference");
+
+  expect(engineImage(text)).toBe(canonical);
+  expect(matchesImagePattern("docker.io/library/*", reference)).toBe(true);
+  expect(matchesImagePattern("index.docker.io/alpine", reference)).toBe(true);
 });

@@ -191,3 +191,16 @@ it("counts what it replaced, by kind", () => {
 
   expect(anonymiser.replaced).toEqual({ secret: 1, "serial number": 1 });
 });
+
+it("leaves out what is nested too deeply, encoded too often, or more than a machine has", () => {
+  const deep = JSON.parse(`${'{"a":'.repeat(5_000)}"canary"${"}".repeat(5_000)}`);
+  const { shown, anonymiser } = anonymised({ Deep: deep, Again: `%${"25".repeat(900)}63anary` });
+  const full = new Anonymiser(redact, { mostCharacters: 100 });
+
+  const long = full.value({ First: "unknown ".repeat(20), Next: "canary", "/canary/path": 1 });
+
+  expect(JSON.stringify(shown)).not.toContain("canary");
+  expect(shown.Again).toMatch(/removed/);
+  expect(anonymiser.replaced).toMatchObject({ secret: 1 });
+  expect(long).toEqual({ First: "[removed]", "[removed]": "[removed]", "/[removed]": 1 });
+});

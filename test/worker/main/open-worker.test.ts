@@ -353,10 +353,14 @@ describe.concurrent("a worker that enforces desired states", () => {
     const workflow = lab.submit("pbnj-node-01", ...steps);
     await lab.server.until(() => workflow.state === "SUCCESS");
 
-    // The override of the workflow was left for the boot.
-    await expect
-      .poll(() => lab.machine().lastBoot, { timeout: 60_000 })
-      .toMatchObject({ device: "pxe", overridden: true });
+    // The workflow's override is for a boot of its own.
+    const drifted = () => lab.worker.log.filter(({ msg }) => msg === "machine drifted");
+    await expect.poll(() => drifted().length, { timeout: 60_000 }).toBe(2);
+    expect(lab.machine().commands.at(-1)).toMatchObject({ action: "off" });
+    const cleared = lab.submit("pbnj-node-01", { name: "clear-boot-override" });
+    await lab.server.until(() => cleared.state === "SUCCESS");
+    await expect.poll(() => lab.machine().boots.length, { timeout: 60_000 }).toBe(2);
+    expect(lab.machine().lastBoot).toMatchObject({ overridden: false });
     expect(started()).toHaveLength(3);
   });
 

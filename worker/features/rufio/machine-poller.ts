@@ -20,7 +20,7 @@ import type { MachineStatus, RufioMachine } from "./rufio-api.ts";
 import { MachineObject } from "./rufio-kinds.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
-import { type MissingSecret, secretPaceMs } from "./secret-pace.ts";
+import { type MissingSecret, secretRetryMs } from "./secret-retry.ts";
 
 export interface MachinePollerOptions {
   readonly cluster: Pick<Cluster, "find" | "patch">;
@@ -206,7 +206,7 @@ export class MachinePoller {
   /** Resolves to the delay until the next read, unless it is the usual one. */
   async #reconcile(key: string, watched: Watched, signal: AbortSignal): Promise<number | undefined> {
     const whenUnread = () => {
-      if (this.#secretless.has(key)) return secretPaceMs(this.#secretless.size);
+      if (this.#secretless.has(key)) return secretRetryMs(this.#secretless.size);
       return watched.refused ? CHECK_SECRET_MS : undefined;
     };
     if (watched.pending) {

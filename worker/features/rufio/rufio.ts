@@ -16,7 +16,7 @@ import { MachinePoller } from "./machine-poller.ts";
 import { RufioLease } from "./rufio-lease.ts";
 import { RufioObjects } from "./rufio-objects.ts";
 import type { RufioConfig } from "./rufio-settings.ts";
-import type { MissingSecret } from "./secret-pace.ts";
+import type { MissingSecret } from "./secret-retry.ts";
 import { TaskStatusSink } from "./status-sink.ts";
 import { TaskQueue } from "./task-queue.ts";
 import { v1alpha1 } from "./v1alpha1.ts";

@@ -16,7 +16,7 @@ import type { OpenTask, RufioApi, RufioJob, RufioTask } from "./rufio-api.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
 import { actionOf } from "./rufio-task-action.ts";
-import { type MissingSecret, secretPaceMs } from "./secret-pace.ts";
+import { type MissingSecret, secretRetryMs } from "./secret-retry.ts";
 
 export interface TaskQueueOptions {
   readonly api: RufioApi;
@@ -218,7 +218,7 @@ export class TaskQueue {
       log.warn({ task: key, reason }, "Rufio task waiting for its Secret");
     }
     this.#secretless.set(task.uid, reason);
-    this.#work.addAfter(key, secretPaceMs(this.#secretless.size));
+    this.#work.addAfter(key, secretRetryMs(this.#secretless.size));
     return true;
   }
 

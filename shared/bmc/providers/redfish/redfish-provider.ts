@@ -169,6 +169,7 @@ async function open(
       erase: redfishErase(resources),
       note: () => (isOneOfSeveral() ? describeChoice(system, others) : undefined),
       insist: () => system.insist(),
+      confirm: (limit) => system.confirmNow(limit),
       started: () => writer.started,
       task: (started, looking) => tasks.look(started, looking),
       isForgotten: (looking) => authentication.isForgotten(looking),

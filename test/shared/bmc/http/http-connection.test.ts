@@ -3,6 +3,7 @@ import { createServer, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { HttpConnection, type HttpRequest } from "../../../../shared/bmc/http/http-connection.ts";
+import { MOST_INFORMATIONAL_ANSWERS } from "../../../../shared/input-limits.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -53,6 +54,24 @@ describe("a connection", () => {
     }
 
     expect(peer.http.keepAlive).toBe(true);
+  });
+
+  it.each([
+    ["102 Processing", false],
+    ["103 Early Hints", true],
+  ])("waits through some answers of %s, and not through a flood of them", async (line, isWrite) => {
+    const informational = `HTTP/1.1 ${line}\r\n\r\n`;
+    await using peer = await startPeer((socket, text) => {
+      const times = pathOf(text) === "/flood" ? 10_000 : MOST_INFORMATIONAL_ANSWERS;
+      socket.write(informational.repeat(times) + answer("done"));
+    });
+
+    const patient = await peer.http.send({ ...get("/1"), isWrite }, NEVER);
+    const flooded = peer.http.send({ ...get("/flood"), isWrite }, NEVER);
+
+    expect(String(patient.body)).toBe("done");
+    await expect(flooded).rejects.toMatchObject({ class: "protocol", uncertain: isWrite });
+    await expect.poll(() => peer.sockets[0]?.destroyed).toBe(true);
   });
 
   it("ends with the request that it is opened for", async () => {

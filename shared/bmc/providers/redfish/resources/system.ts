@@ -139,9 +139,14 @@ export class ManagedSystem {
     if (this.#remembered && !this.isRefused && this.#isOneOfSeveral()) await this.refresh(signal);
   }
 
-  /** Keeps a change from another system that has taken the place of this one: reads it unless that was the last request. */
+  /** Keeps a change from another system that has taken the place of this one. */
   async #guard(path: string, signal: AbortSignal): Promise<void> {
-    if (this.isRefused || !this.#isOneOfSeveral() || ABOUT_THE_BMC.test(path)) return;
+    if (!ABOUT_THE_BMC.test(path)) await this.confirmNow(signal);
+  }
+
+  /** Throws if another system has taken the place of this one: reads it unless that was the last request. */
+  async confirmNow(signal: AbortSignal): Promise<void> {
+    if (this.isRefused || !this.#isOneOfSeveral()) return;
     const before = this.path;
     const now = this.service.justRead(before);
     if (now === undefined) await this.#fetch(signal);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { BmcClient } from "../../../../../shared/bmc/client.ts";
+import { BmcClient } from "../../../../../shared/bmc/client.ts";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import type { SecureBootKey } from "../../../../../shared/bmc/operations/secure-boot-key.ts";
 import type { BmcUser, UserDriver } from "../../../../../shared/bmc/operations/user-port.ts";
@@ -10,7 +10,7 @@ import { SimulatedMachine } from "../../../../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
 import { redfishProfile } from "../../../../../simulators/redfish/profiles.ts";
 import { collection, treeLab, treeOf } from "../../../../support/redfish-tree.ts";
-import { errorOf, neverAborts, withSession } from "./open-session.ts";
+import { connectionTo, errorOf, neverAborts, withSession } from "./open-session.ts";
 
 const signal = neverAborts();
 const SYSTEMS = "/redfish/v1/Systems";
@@ -81,6 +81,18 @@ describe("blades that swap slots", () => {
     });
 
     expect(error).toMatchObject({ class: "verify", uncertain: true });
+  });
+
+  test("in the middle of a list that is read: no part of another blade is a result, class verify", async () => {
+    await startBlades();
+    const client = new BmcClient(connectionTo(bmc, { connection: { providers: ["redfish"] }, ...bladeA }));
+    await client.getPower(signal);
+    exchangeBlades(1);
+
+    const error = await errorOf(client.listSecureBootKeys(["db"], signal)).finally(() => client.close());
+
+    expect(error).toMatchObject({ class: "verify", uncertain: false });
+    expect(error.message).toContain("CZ00000002, not CZ00000001");
   });
 
   test("the report says which blade it was, by its serial number", async () => {

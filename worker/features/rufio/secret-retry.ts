@@ -4,7 +4,7 @@ const PAUSE_MS = 2_000;
 const PER_OBJECT_MS = 50;
 
 /** The pause before a Secret is requested again. */
-export function secretPaceMs(waiting: number): number {
+export function secretRetryMs(waiting: number): number {
   return Math.max(PAUSE_MS, PER_OBJECT_MS * waiting);
 }
 
