@@ -23,7 +23,10 @@ import { FEATURES, type WorkerConfig } from "../main/settings.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
 import type { CommandProcess } from "./command-process.ts";
 import { createLogger, type WorkerLog } from "./logger.ts";
-import { EXIT_TEMPORARY_FAILURE, isTemporary } from "./temporary-failure.ts";
+import { EXIT_TEMPORARY_FAILURE, isPermissionDenied, isTemporary } from "./temporary-failure.ts";
+
+/** For the first look at the runtime. */
+const CHECK_MS = 10_000;
 
 /**
  * `pbnj-worker start`, or `serve`, which has no tink server. Resolves to the exit code: 0 when it stopped after all actions had ended, 128 plus the signal when actions
@@ -85,6 +88,15 @@ export async function start(
     return failedStart(thrown);
   }
   const { worker, journal } = opened;
+  const denied = await deniedRuntime(opened);
+  if (denied !== undefined) {
+    host.stderr.write(
+      programLine(program, `${denied}. Fix: let the worker's user use it, such as by its group`),
+    );
+    await opened.flush({ stateLost: false });
+    await state.close();
+    return EXIT_TEMPORARY_FAILURE;
+  }
   try {
     await worker.open();
     await opened.serve();
@@ -126,6 +138,16 @@ export async function start(
   await cluster?.close();
   log.info({ end }, "worker stopped");
   return end === "cancelled" ? exitCodeOf("cancelled", received()) : EXIT_OK;
+}
+
+/** A runtime that is away may come back while the worker waits; a missing permission is for the operator to grant. */
+async function deniedRuntime(opened: OpenedWorker): Promise<string | undefined> {
+  try {
+    await opened.checkRuntime(AbortSignal.timeout(CHECK_MS));
+    return undefined;
+  } catch (thrown) {
+    return isPermissionDenied(thrown) ? textOf(thrown) : undefined;
+  }
 }
 
 /** The paths of the secret files that the worker's own servers use. */

@@ -12,6 +12,14 @@ const TEMPORARY_CODES = new Set(
 /** SQLite's primary result codes: busy, no memory, read-only, I/O error, disk full. */
 const TEMPORARY_SQLITE_CODES = new Set([5, 7, 8, 10, 13]);
 
+/** Whether the system denies access. Checks the causes as well. */
+export function isPermissionDenied(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  return ("code" in thrown && DENIED_CODES.has(String(thrown.code))) || isPermissionDenied(thrown.cause);
+}
+
+const DENIED_CODES = new Set(["EACCES", "EPERM"]);
+
 /** Whether a failed start may succeed later with the same settings. Checks the causes as well. */
 export function isTemporary(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;

@@ -192,6 +192,11 @@ export class OpenedWorker {
     this.#parts = parts;
   }
 
+  /** Rejects with one line if the runtime cannot launch actions. */
+  async checkRuntime(signal: AbortSignal): Promise<void> {
+    await this.#parts.facts.checkRuntime(signal);
+  }
+
   /** Starts the HTTP listener. Rejects when a configured address is not available. */
   async serve(): Promise<void> {
     const { access, config, facts, features, log } = this.#parts;

@@ -10,6 +10,8 @@ export interface LaneOptions {
   readonly source: ActionSource;
   /** Runs an action and reports its end. Resolves to false if it was not run: the server then serves it again. */
   readonly execute: (action: Action) => Promise<boolean>;
+  /** Pending while the runtime cannot launch anything; undefined if the lane may poll. */
+  readonly launchable?: () => Promise<void> | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   /** The longest wait between two polls while the server does not answer. */

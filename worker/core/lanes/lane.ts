@@ -17,6 +17,7 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
   while (!stop.aborted) {
     try {
       const why = await pacing.next(workflows.size > 0 || failures.mustPoll, stop);
+      await options.launchable?.();
       if (stop.aborted) break;
       if (!failures.isFailing) observer.lane(agentId, workflows.size > 0 ? "busy" : "polling");
       const poll = await pacing.poll(why, workflows, stop);

@@ -5,6 +5,7 @@ import type { Executor } from "../run/executor.ts";
 import type { StopSignals } from "../run/services.ts";
 import { runLane } from "./lane.ts";
 import type { LaneOptions } from "./lane-options.ts";
+import { LaunchGate } from "./launch-gate.ts";
 import { ServerPace } from "./server-pace.ts";
 
 /** For a worker that works only while it leads. */
@@ -40,7 +41,7 @@ export interface WorkerOptions extends Pick<LaneOptions, "clock" | "log" | "maxB
   readonly reload: LaneServices["run"];
   /** Absent without leader election. */
   readonly leadership?: Leadership;
-  readonly runtime: Pick<Runtime, "detach" | "close">;
+  readonly runtime: Pick<Runtime, "check" | "detach" | "close">;
   readonly executor: Pick<Executor, "execute" | "handOver" | "recover" | "reported">;
   /** How long running actions may take to end by themselves once the worker is stopping. */
   readonly shutdownGraceMs: number;
@@ -72,6 +73,7 @@ export class Worker implements LaneControl {
   readonly #ended = new AbortController();
   readonly #lanes = new Map<string, Lane>();
   readonly #serverPace: ServerPace;
+  readonly #launches: LaunchGate;
   #agentIds: ReadonlySet<string> = new Set();
   /** Only a leader polls. */
   #mayPoll = false;
@@ -80,6 +82,7 @@ export class Worker implements LaneControl {
   constructor(options: WorkerOptions) {
     this.#options = options;
     this.#serverPace = new ServerPace(options.clock);
+    this.#launches = new LaunchGate(options);
   }
 
   /** Resolves to the reason when the worker must exit as if it were killed, because another one may lead. */
@@ -124,6 +127,7 @@ export class Worker implements LaneControl {
     await services.ready(stop);
     // Before the lanes: actions of an earlier worker get their machines first.
     const recovered = executor.recover(this.#signals);
+    this.#launches.begin(stop);
     this.setAgentIds(services.agentIds());
     // `recover` resolves after `stop` has aborted.
     await Promise.all([recovered, background]);
@@ -189,6 +193,7 @@ export class Worker implements LaneControl {
         agentId,
         source,
         execute: (action) => this.#execute(action, stop.signal),
+        launchable: () => this.#launches.opened(),
         clock,
         log,
         maxBackoffMs,
@@ -210,7 +215,9 @@ export class Worker implements LaneControl {
     this.#running += 1;
     try {
       const signals = { stop, cancel: this.#cancel.signal };
-      return (await this.#options.executor.execute(action, signals)) !== undefined;
+      const outcome = await this.#options.executor.execute(action, signals);
+      if (outcome) this.#launches.see(outcome, this.#stop.signal);
+      return outcome !== undefined;
     } finally {
       this.#running -= 1;
     }

@@ -210,3 +210,60 @@ test("a worker that leads hands over within 2 s although the server takes no rep
 
   expect((releasedMs ?? HOUR_MS) - stoppedMs).toBeLessThan(2_000);
 });
+
+test("a worker does not poll while its runtime cannot launch anything, at its start or later", async () => {
+  const clock = new VirtualClock();
+  const { action } = scriptedRequest([]).request;
+  const polls: number[] = [];
+  let isUsable = false;
+  let launches = 0;
+  const runtime = {
+    ...briefRuntime(),
+    async check() {
+      if (!isUsable) throw new Error("no container engine");
+      return "an engine";
+    },
+    async run() {
+      launches += 1;
+      isUsable = false;
+      const times = { startedAt: new Date(), stoppedAt: new Date(), timedOut: false, killed: false };
+      const outcome = { ok: false, class: "internal", message: "no container engine", ...times } as const;
+      return { outcome, remove: async () => undefined };
+    },
+  };
+  const source = labSource({
+    async next(_agentId, signal) {
+      polls.push(clock.monotonicMs());
+      if (launches === 0) return { kind: "action", action };
+      return clock.sleep(HOUR_MS, signal).then(() => IDLE);
+    },
+    report: async () => ({ kind: "acknowledged" }),
+  });
+  const needs = labNeeds({ runtime, sourceOf: () => source, clock });
+  const worker = new Worker({
+    ...{ ...needs, executor: new Executor(needs), shutdownGraceMs: HOUR_MS, reload: async () => undefined },
+    services: {
+      agentIds: () => [action.agentId],
+      sourceOf: () => source,
+      ...{ ready: async () => undefined, run: async () => undefined, close: async () => undefined },
+    },
+  });
+  const aMinute = () => {
+    const endMs = clock.monotonicMs() + 60_000;
+    return clock.until(() => clock.monotonicMs() >= endMs, HOUR_MS);
+  };
+  const ended = worker.run();
+  await aMinute();
+  expect(polls).toEqual([]);
+
+  isUsable = true;
+  await clock.until(() => launches === 1, HOUR_MS);
+  const before = polls.length;
+  await aMinute();
+  expect(polls).toHaveLength(before);
+
+  isUsable = true;
+  await clock.until(() => polls.length > before, HOUR_MS);
+  worker.stop();
+  await ended;
+});

@@ -1,0 +1,66 @@
+import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
+import { withTimeout } from "../../../shared/timeout.ts";
+import type { Outcome } from "../action/action.ts";
+import type { Runtime } from "../ports/runtime.ts";
+
+export interface LaunchGateOptions {
+  readonly runtime: Pick<Runtime, "check">;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const CHECK_MS = 30_000;
+const RETRY: Backoff = { firstMs: 1_000, maxMs: 15_000, jitter: 0.2 };
+/** Ends of actions that were refused, or stopped, before anything was launched. */
+const NOT_BY_RUNTIME: ReadonlySet<ErrorClass | undefined> = new Set(["cancelled", "state", "usage"]);
+
+/** Keeps the lanes from polling while the runtime cannot launch anything: every action that is served then would fail. */
+export class LaunchGate {
+  readonly #options: LaunchGateOptions;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: LaunchGateOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when actions can be launched, or when the worker stops. Undefined if the lanes may poll. */
+  opened(): Promise<void> | undefined {
+    return this.#closed;
+  }
+
+  /** Checks the runtime before the first poll. */
+  begin(stop: AbortSignal): void {
+    this.#close(stop);
+  }
+
+  /** Checks the runtime if it may have been the reason why an action was not launched. */
+  see({ ok, class: errorClass, exitCode }: Outcome, stop: AbortSignal): void {
+    if (!ok && exitCode === undefined && !NOT_BY_RUNTIME.has(errorClass)) this.#close(stop);
+  }
+
+  #close(stop: AbortSignal): void {
+    this.#closed ??= this.#untilUsable(stop).finally(() => {
+      this.#closed = undefined;
+    });
+  }
+
+  async #untilUsable(stop: AbortSignal): Promise<void> {
+    const { runtime, clock, log } = this.#options;
+    for (let attempt = 1; !stop.aborted; attempt += 1) {
+      try {
+        await withTimeout(CHECK_MS, stop, (bound) => runtime.check(bound), clock);
+        if (attempt > 1) log.info({}, "runtime can launch actions again, polling");
+        return;
+      } catch (thrown) {
+        if (stop.aborted) return;
+        if (attempt === 1)
+          log.error({ error: textOf(thrown) }, "runtime cannot launch actions, polling stopped");
+        await clock.sleep(backoffMs(RETRY, attempt), stop).catch(() => undefined);
+      }
+    }
+  }
+}
