@@ -30,11 +30,15 @@ export async function runProgram(argv: readonly string[], own: SelfProgram): Pro
   const commands = programCommands(own);
   const [word] = argv;
   const asked = commands.find(({ name }) => name === word);
+  const isHelp = argv.some((argument) => argument === "--help" || argument === "-h");
+  if (!asked && isHelp && word !== undefined && own.actions.includes(word)) {
+    const { runNamed } = await import("../actions/run-named.ts");
+    await runNamed(`${NAME} action`, argv);
+  }
   const problem =
     asked || word === undefined || FLAGS.includes(word) ? undefined : problemWith(word, commands, own);
   if (problem !== undefined) endWithUsage(NAME, [problem]);
 
-  const isHelp = argv.some((argument) => argument === "--help" || argument === "-h");
   if (asked?.refusesDryRun && !isHelp && isDryRun(process.env)) {
     endWithUsage(`${NAME} ${asked.name}`, [
       `${DRY_RUN} is set, and this command has no dry run. Fix: unset ${DRY_RUN}`,

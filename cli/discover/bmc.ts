@@ -1,4 +1,4 @@
-import type { Presence } from "../../shared/bmc/providers/ipmi/presence.ts";
+import type { Presence } from "../../shared/bmc/providers/ipmi/session/presence.ts";
 
 /** Where to look: a host, and the port of Redfish if SSDP named one. */
 export interface Target {

@@ -1,4 +1,4 @@
-import { detectPresence } from "../../shared/bmc/providers/ipmi/presence.ts";
+import { detectPresence } from "../../shared/bmc/providers/ipmi/session/presence.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { defined } from "../../shared/defined.ts";
 import { mapLimited } from "../../worker/doctor/map-limited.ts";

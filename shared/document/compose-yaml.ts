@@ -60,7 +60,7 @@ export function composeYaml(text: string, lineCounter?: LineCounter): ComposedYa
   return { document, repeatedKeys, complexKeys, aliases };
 }
 
-/** As the YAML package's `parseDocument`, without more faults than anyone reads: each costs as much as a hundred characters. */
+/** Parses like the YAML package's `parseDocument`, but keeps a limited number of faults: each costs as much as a hundred characters. */
 function documentOf(text: string, lineCounter: LineCounter | undefined): Document.Parsed {
   const options = { prettyErrors: false, uniqueKeys: false, ...(lineCounter && { lineCounter }) };
   const tokens = withFewFaults(new Parser(lineCounter?.addNewLine).parse(text));

@@ -51,7 +51,7 @@ export function valueProblems(
   return more === 0 ? problems : [...problems, { path: [], message: `has ${count(more, "more problem")}` }];
 }
 
-const MOST_PROBLEMS = 200;
+const MOST_PROBLEMS = 1_000;
 
 /** The beginnings of the schema library's own messages. Messages of this project's schemas are kept. */
 const GENERATED = /^(Invalid|Too (small|big)|Unrecognized)/;

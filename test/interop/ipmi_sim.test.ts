@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
-import { readOfferedSuites } from "../../shared/bmc/providers/ipmi/offered-suites.ts";
+import { readOfferedSuites } from "../../shared/bmc/providers/ipmi/session/offered-suites.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { Secret } from "../../shared/secret.ts";
 import { writeFru } from "../../simulators/ipmi/fru.ts";

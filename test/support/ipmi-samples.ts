@@ -1,6 +1,6 @@
-import { suitePlan } from "../../shared/bmc/providers/ipmi/cipher-suite.ts";
-import { bridged } from "../../shared/bmc/providers/ipmi/route.ts";
-import type { Seal } from "../../shared/bmc/providers/ipmi/sealed-packet.ts";
+import { suitePlan } from "../../shared/bmc/providers/ipmi/session/cipher-suite.ts";
+import { bridged } from "../../shared/bmc/providers/ipmi/session/route.ts";
+import type { Seal } from "../../shared/bmc/providers/ipmi/session/sealed-packet.ts";
 
 // What tests give to the parsers of IPMI packets beside the packet.
 

@@ -9,11 +9,15 @@ import { $ZodType, safeParse } from "zod/v4/core";
 import { actionLibrary } from "../../cli/action-library.ts";
 import { ConsoleLines } from "../../shared/bmc/operations/console-lines.ts";
 import { parseXml } from "../../shared/bmc/providers/amt/xml.ts";
-import { describeRecord } from "../../shared/bmc/providers/ipmi/describe-record.ts";
-import { describeSensor } from "../../shared/bmc/providers/ipmi/describe-sensor.ts";
-import { parseBoardArea, parseChassisArea, parseProductArea } from "../../shared/bmc/providers/ipmi/fru.ts";
-import { parseSelRecord } from "../../shared/bmc/providers/ipmi/sel-record.ts";
-import { parseSensorRecord } from "../../shared/bmc/providers/ipmi/sensor-record.ts";
+import { describeRecord } from "../../shared/bmc/providers/ipmi/records/describe-record.ts";
+import { describeSensor } from "../../shared/bmc/providers/ipmi/records/describe-sensor.ts";
+import {
+  parseBoardArea,
+  parseChassisArea,
+  parseProductArea,
+} from "../../shared/bmc/providers/ipmi/records/fru.ts";
+import { parseSelRecord } from "../../shared/bmc/providers/ipmi/records/sel-record.ts";
+import { parseSensorRecord } from "../../shared/bmc/providers/ipmi/records/sensor-record.ts";
 import { answerError } from "../../shared/bmc/providers/redfish/service/errors.ts";
 import { ErrorBody } from "../../shared/bmc/providers/redfish/service/schema.ts";
 import { RpcResponse, readResponse, refusalOf } from "../../shared/bmc/providers/rpc/request-body.ts";

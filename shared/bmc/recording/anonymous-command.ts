@@ -2,7 +2,7 @@ import type { Anonymiser } from "../../recording/anonymise.ts";
 import { asksForRecord, keptAnswer, keptBytes } from "../../recording/ipmi-request.ts";
 import { textOf } from "../../text-of.ts";
 import type { TappedIpmi } from "../../tracing/wire-tap.ts";
-import { decodeField } from "../providers/ipmi/fru.ts";
+import { decodeField } from "../providers/ipmi/records/fru.ts";
 
 const SEL_ENTRY = 0x43;
 /** Where records of sensors and of where devices are have the type and length of a name; others are the maker's own. */

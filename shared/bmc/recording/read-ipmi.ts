@@ -11,7 +11,7 @@ import { BmcClient } from "../client.ts";
 import type { Hardware } from "../operations/inventory.ts";
 import type { NetworkSettings } from "../operations/network-settings.ts";
 import type { BmcUser } from "../operations/user-port.ts";
-import { readOfferedSuites } from "../providers/ipmi/offered-suites.ts";
+import { readOfferedSuites } from "../providers/ipmi/session/offered-suites.ts";
 import { anonymousSdrs, isKnownSdr, knownEvent, recordsOf } from "./anonymous-command.ts";
 import { RecordingBudget } from "./budget.ts";
 import type { RecordingLimits } from "./read-tree.ts";

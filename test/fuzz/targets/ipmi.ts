@@ -3,19 +3,32 @@ import {
   decodeBootFlags,
   overrideOf,
   parseBootFlags,
-} from "../../../shared/bmc/providers/ipmi/boot-options.ts";
+} from "../../../shared/bmc/providers/ipmi/commands/boot-options.ts";
 import {
   GET_CHASSIS_STATUS,
   parseChassisStatus,
   parseLastPowerEvent,
   parseRestartCause,
-} from "../../../shared/bmc/providers/ipmi/chassis.ts";
-import { parseInstanceOwner, parseSessionPeer } from "../../../shared/bmc/providers/ipmi/console-driver.ts";
-import { parseKg } from "../../../shared/bmc/providers/ipmi/credentials.ts";
-import { describeRecord } from "../../../shared/bmc/providers/ipmi/describe-record.ts";
-import { describeSensor } from "../../../shared/bmc/providers/ipmi/describe-sensor.ts";
-import { parseDeviceId, parseGuid, parseManufacturer } from "../../../shared/bmc/providers/ipmi/device-id.ts";
+} from "../../../shared/bmc/providers/ipmi/commands/chassis.ts";
+import { parseKg } from "../../../shared/bmc/providers/ipmi/commands/credentials.ts";
+import {
+  parseDeviceId,
+  parseGuid,
+  parseManufacturer,
+} from "../../../shared/bmc/providers/ipmi/commands/device-id.ts";
+import {
+  getLanParameters,
+  parseLanParameters,
+} from "../../../shared/bmc/providers/ipmi/commands/lan-parameters.ts";
+import { parseUserAccess, parseUserName } from "../../../shared/bmc/providers/ipmi/commands/users.ts";
+import {
+  parseInstanceOwner,
+  parseSessionPeer,
+} from "../../../shared/bmc/providers/ipmi/drivers/console-driver.ts";
+import { parseActiveInstances } from "../../../shared/bmc/providers/ipmi/drivers/sol-driver.ts";
 import { parseHint } from "../../../shared/bmc/providers/ipmi/drivers.ts";
+import { describeRecord } from "../../../shared/bmc/providers/ipmi/records/describe-record.ts";
+import { describeSensor } from "../../../shared/bmc/providers/ipmi/records/describe-sensor.ts";
 import {
   parseBoardArea,
   parseChassisArea,
@@ -23,22 +36,11 @@ import {
   parseFruData,
   parseFruHeader,
   parseProductArea,
-} from "../../../shared/bmc/providers/ipmi/fru.ts";
-import { matchAnswer } from "../../../shared/bmc/providers/ipmi/handshake-link.ts";
-import { getLanParameters, parseLanParameters } from "../../../shared/bmc/providers/ipmi/lan-parameters.ts";
+} from "../../../shared/bmc/providers/ipmi/records/fru.ts";
 import {
-  checksum,
-  parseLanResponse,
-  parseProvenResponse,
-} from "../../../shared/bmc/providers/ipmi/message.ts";
-import {
-  parseHandshakeAnswer,
-  parseOpenSessionResponse,
-} from "../../../shared/bmc/providers/ipmi/open-session.ts";
-import { parseRakp2, provesKeys } from "../../../shared/bmc/providers/ipmi/rakp.ts";
-import { parseHandshakePacket, parseRmcp } from "../../../shared/bmc/providers/ipmi/rmcp.ts";
-import { parseSdrPart, parseSdrReservation } from "../../../shared/bmc/providers/ipmi/sdr-commands.ts";
-import { openMessage, sealMessage } from "../../../shared/bmc/providers/ipmi/sealed-packet.ts";
+  parseSdrPart,
+  parseSdrReservation,
+} from "../../../shared/bmc/providers/ipmi/records/sdr-commands.ts";
 import {
   parseErasure,
   parseReservation,
@@ -46,17 +48,28 @@ import {
   parseSelEntryCount,
   parseSelOverflow,
   parseSelTime,
-} from "../../../shared/bmc/providers/ipmi/sel-commands.ts";
-import { parseSelRecord } from "../../../shared/bmc/providers/ipmi/sel-record.ts";
+} from "../../../shared/bmc/providers/ipmi/records/sel-commands.ts";
+import { parseSelRecord } from "../../../shared/bmc/providers/ipmi/records/sel-record.ts";
 import {
   parseReadingFactors,
   parseSensorReading,
   parseSensorThresholds,
-} from "../../../shared/bmc/providers/ipmi/sensor-commands.ts";
-import { parseSensorRecord } from "../../../shared/bmc/providers/ipmi/sensor-record.ts";
-import { parseActiveInstances } from "../../../shared/bmc/providers/ipmi/sol-driver.ts";
-import { parseSolPacket, SolReassembly } from "../../../shared/bmc/providers/ipmi/sol-packet.ts";
-import { parseUserAccess, parseUserName } from "../../../shared/bmc/providers/ipmi/users.ts";
+} from "../../../shared/bmc/providers/ipmi/records/sensor-commands.ts";
+import { parseSensorRecord } from "../../../shared/bmc/providers/ipmi/records/sensor-record.ts";
+import { matchAnswer } from "../../../shared/bmc/providers/ipmi/session/handshake-link.ts";
+import {
+  checksum,
+  parseLanResponse,
+  parseProvenResponse,
+} from "../../../shared/bmc/providers/ipmi/session/message.ts";
+import {
+  parseHandshakeAnswer,
+  parseOpenSessionResponse,
+} from "../../../shared/bmc/providers/ipmi/session/open-session.ts";
+import { parseRakp2, provesKeys } from "../../../shared/bmc/providers/ipmi/session/rakp.ts";
+import { parseHandshakePacket, parseRmcp } from "../../../shared/bmc/providers/ipmi/session/rmcp.ts";
+import { openMessage, sealMessage } from "../../../shared/bmc/providers/ipmi/session/sealed-packet.ts";
+import { parseSolPacket, SolReassembly } from "../../../shared/bmc/providers/ipmi/session/sol-packet.ts";
 import { anonymousSdrs, commandAnonymiser } from "../../../shared/bmc/recording/anonymous-command.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Anonymiser } from "../../../shared/recording/anonymise.ts";

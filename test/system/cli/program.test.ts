@@ -113,6 +113,15 @@ describe("the command line", () => {
     expect(exitCode).toBe(0);
   });
 
+  it("shows the help of an action by its name alone", async () => {
+    const [asked, helped] = await Promise.all([
+      runProgram(["action", "power-off", "--help"]),
+      runProgram(["help", "power-off"]),
+    ]);
+
+    expect(helped).toMatchObject({ stdout: asked.stdout, exitCode: 0 });
+  });
+
   it.each([[["policy", "test"]], [["action", "power-off"]]])(
     "shows the same help of %j with the word first",
     async (words) => {

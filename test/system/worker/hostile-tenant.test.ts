@@ -49,7 +49,16 @@ async function tenants() {
       "--kubernetes-namespace",
       "tink-system",
     ],
-    ...["--runtime", "in-process", "--state-directory", rack.path("state"), "--watch-namespace", "*", "--http-address", "127.0.0.1:0"],
+    ...[
+      "--runtime",
+      "in-process",
+      "--state-directory",
+      rack.path("state"),
+      "--watch-namespace",
+      "*",
+      "--http-address",
+      "127.0.0.1:0",
+    ],
   ];
   const worker = rack.own(new WorkerProgram(argv, { NODE_OPTIONS: `--import=${METER}`, TURNS_FILE: turns }));
   let asked = 0;

@@ -15,7 +15,7 @@ export interface LeaderFacts {
   readonly lease: string;
   /** Certainly now; otherwise it does nothing. */
   readonly isLeading: boolean;
-  /** As far as it knows. */
+  /** The current leader, as far as this worker knows. */
   readonly leader: string | undefined;
   /** Why the Lease cannot be read or renewed, in one line. */
   readonly problem: string | undefined;

@@ -2,22 +2,22 @@ import * as z from "zod/mini";
 import type { Clock } from "../../../clock.ts";
 import type { SessionPrivilege } from "../../operations/access.ts";
 import type { Drivers } from "../../operations/table.ts";
-import { IpmiBoot } from "./boot-driver.ts";
-import { askingAgain, type CommandChannel } from "./channel.ts";
-import { ipmiIndicator } from "./indicator-driver.ts";
-import { IpmiInventory } from "./inventory-driver.ts";
-import { LanChannel } from "./lan-channel.ts";
-import { ipmiManager } from "./manager-driver.ts";
-import { ipmiNetwork } from "./network-driver.ts";
-import { ipmiNmi, ipmiPower } from "./power-driver.ts";
-import { IpmiPowerHistory } from "./power-history-driver.ts";
-import { ipmiPowerLimit } from "./power-limit-driver.ts";
-import { ipmiRestore } from "./restore-driver.ts";
-import { SdrRepository } from "./sdr-repository.ts";
-import { IpmiSel } from "./sel-driver.ts";
-import { IpmiSensors } from "./sensors-driver.ts";
-import { ipmiSol } from "./sol-driver.ts";
-import { IpmiUsers } from "./user-driver.ts";
+import { askingAgain, type CommandChannel } from "./commands/channel.ts";
+import { LanChannel } from "./commands/lan-channel.ts";
+import { IpmiBoot } from "./drivers/boot-driver.ts";
+import { ipmiIndicator } from "./drivers/indicator-driver.ts";
+import { IpmiInventory } from "./drivers/inventory-driver.ts";
+import { ipmiManager } from "./drivers/manager-driver.ts";
+import { ipmiNetwork } from "./drivers/network-driver.ts";
+import { ipmiNmi, ipmiPower } from "./drivers/power-driver.ts";
+import { IpmiPowerHistory } from "./drivers/power-history-driver.ts";
+import { ipmiPowerLimit } from "./drivers/power-limit-driver.ts";
+import { ipmiRestore } from "./drivers/restore-driver.ts";
+import { IpmiSel } from "./drivers/sel-driver.ts";
+import { IpmiSensors } from "./drivers/sensors-driver.ts";
+import { ipmiSol } from "./drivers/sol-driver.ts";
+import { IpmiUsers } from "./drivers/user-driver.ts";
+import { SdrRepository } from "./records/sdr-repository.ts";
 
 /** What IPMI has beyond power and boot. It has no command for media, time servers or screenshots. */
 export const IPMI_CAPABILITIES = [

@@ -2,16 +2,16 @@ import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
-import { notingChanges } from "./channel.ts";
-import { type CipherSuiteId, isDowngrade, suitePlan } from "./cipher-suite.ts";
-import { IpmiConsole } from "./console-driver.ts";
-import { readCredentials } from "./credentials.ts";
+import { notingChanges } from "./commands/channel.ts";
+import { readCredentials } from "./commands/credentials.ts";
+import { IpmiConsole } from "./drivers/console-driver.ts";
 import { IPMI_CAPABILITIES, type IpmiHint, ipmiDrivers, parseHint } from "./drivers.ts";
-import { shakeHands } from "./handshake.ts";
-import { LastingSession } from "./lasting-session.ts";
-import { routeTo } from "./route.ts";
-import { IpmiSession } from "./session.ts";
-import { UdpTransport } from "./transport.ts";
+import { type CipherSuiteId, isDowngrade, suitePlan } from "./session/cipher-suite.ts";
+import { shakeHands } from "./session/handshake.ts";
+import { LastingSession } from "./session/lasting-session.ts";
+import { routeTo } from "./session/route.ts";
+import { IpmiSession } from "./session/session.ts";
+import { UdpTransport } from "./session/transport.ts";
 
 /** The console is a payload of the session, which a program in between does not hand on. */
 const CAPABILITIES = [...IPMI_CAPABILITIES, "console"] as const;

@@ -1,6 +1,6 @@
 import type { Connection } from "../../../contract/connection.ts";
-import type { CipherSuiteId } from "../ipmi/cipher-suite.ts";
-import type { Command } from "../ipmi/command.ts";
+import type { Command } from "../ipmi/commands/command.ts";
+import type { CipherSuiteId } from "../ipmi/session/cipher-suite.ts";
 import type { IpmitoolSecrets } from "./secrets.ts";
 
 /** `-N` seconds between copies and `-R` copies, by what a second copy would do. */

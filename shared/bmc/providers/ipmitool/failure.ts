@@ -1,7 +1,7 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { AuthRefusal, ErrorClass } from "../../../contract/error-class.ts";
-import { UnansweredCommand } from "../ipmi/channel.ts";
-import type { Command } from "../ipmi/command.ts";
+import { UnansweredCommand } from "../ipmi/commands/channel.ts";
+import type { Command } from "../ipmi/commands/command.ts";
 
 /** The bytes that `raw` printed: hex pairs over any number of lines; none for an answer without data. */
 export function parseRawOutput(stdout: string): Buffer {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../clock.ts";
 import { FirstReading } from "../../http/first-reading.ts";
-import type { Answer, CommandChannel } from "../ipmi/channel.ts";
+import type { Answer, CommandChannel } from "../ipmi/commands/channel.ts";
 
 /** How long an answer serves the next command, which takes a run of the program. */
 const FRESH_MS = 1_000;

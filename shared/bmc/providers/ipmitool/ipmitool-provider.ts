@@ -2,9 +2,8 @@ import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { type SpanStart, untraced } from "../../../tracing/tracer.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
-import { dataOf, exchange, notingChanges } from "../ipmi/channel.ts";
-import { GET_CHASSIS_STATUS } from "../ipmi/chassis.ts";
-import { isDowngrade, suitePlan } from "../ipmi/cipher-suite.ts";
+import { dataOf, exchange, notingChanges } from "../ipmi/commands/channel.ts";
+import { GET_CHASSIS_STATUS } from "../ipmi/commands/chassis.ts";
 import {
   IPMI_CAPABILITIES,
   type IpmiCapability,
@@ -12,6 +11,7 @@ import {
   ipmiDrivers,
   parseHint,
 } from "../ipmi/drivers.ts";
+import { isDowngrade, suitePlan } from "../ipmi/session/cipher-suite.ts";
 import { IpmitoolChannel } from "./channel.ts";
 import { withFreshAnswer } from "./fresh-answer.ts";
 import { probe } from "./probe.ts";

@@ -2,9 +2,9 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { TimeoutReached } from "../../../timeout.ts";
 import type { ProviderContext } from "../../operations/provider.ts";
-import { sendUntilAnswered } from "../ipmi/retransmission.ts";
-import { UdpTransport } from "../ipmi/transport.ts";
-import { VERSION_QUESTION } from "../ipmi/version-question.ts";
+import { sendUntilAnswered } from "../ipmi/session/retransmission.ts";
+import { UdpTransport } from "../ipmi/session/transport.ts";
+import { VERSION_QUESTION } from "../ipmi/session/version-question.ts";
 
 /**
  * Whether anything answers at all, with the packet that the program itself begins with. The program takes 12 s and more to find a closed port or a dead host, and

@@ -1,6 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
-import { parseKg, readCredentials } from "../ipmi/credentials.ts";
+import { parseKg, readCredentials } from "../ipmi/commands/credentials.ts";
 
 /** What only the program gets to read: neither its arguments nor its environment hold it. */
 export interface IpmitoolSecrets {

@@ -3,7 +3,7 @@ import { systemClock } from "../../../../shared/clock.ts";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 
 /** Far above what any of these operations may take, scaled waits included; one that hangs is cut off here. */
-const DEADLINE_MS = 25_000;
+const DEADLINE_MS = 60_000;
 
 export type Ended<T> = { readonly value: T; readonly error?: never } | { readonly error: BmcError };
 

@@ -198,7 +198,7 @@ export function executorLab(
 export class FullJournal extends MemoryJournal {
   #refused: JournalPhase | undefined;
   readonly written: JournalPhase[] = [];
-  /** As they were written. */
+  /** The entries in the order of writing. */
   readonly entries: JournalEntry[] = [];
 
   constructor(refused?: JournalPhase) {

@@ -4,7 +4,7 @@ import {
   encodeBootFlags,
   overrideOf,
   parseBootFlags,
-} from "../../../../../shared/bmc/providers/ipmi/boot-options.ts";
+} from "../../../../../shared/bmc/providers/ipmi/commands/boot-options.ts";
 import type { BootDevice } from "../../../../../shared/contract/vocabulary.ts";
 import { eventually, limit, openSession, startBmc } from "./bench.ts";
 

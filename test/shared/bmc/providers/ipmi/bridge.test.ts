@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { GET_CHASSIS_STATUS } from "../../../../../shared/bmc/providers/ipmi/chassis.ts";
-import { parseLanResponse } from "../../../../../shared/bmc/providers/ipmi/message.ts";
-import { bridged, DIRECT, routeTo } from "../../../../../shared/bmc/providers/ipmi/route.ts";
+import { GET_CHASSIS_STATUS } from "../../../../../shared/bmc/providers/ipmi/commands/chassis.ts";
+import { parseLanResponse } from "../../../../../shared/bmc/providers/ipmi/session/message.ts";
+import { bridged, DIRECT, routeTo } from "../../../../../shared/bmc/providers/ipmi/session/route.ts";
 import { SimulatedMachine } from "../../../../../simulators/machine.ts";
 import { eventually, limit, openSession, startBmc } from "./bench.ts";
 

@@ -5,7 +5,7 @@ import {
   parseSolPacket,
   type SolPacket,
   SolReassembly,
-} from "../../../../../shared/bmc/providers/ipmi/sol-packet.ts";
+} from "../../../../../shared/bmc/providers/ipmi/session/sol-packet.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
 import { eventually, limit, type OpenOptions, openSession, recordingLogger, startBmc } from "./bench.ts";
 

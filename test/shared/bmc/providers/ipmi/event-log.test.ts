@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import type { SelDriver } from "../../../../../shared/bmc/operations/sel.ts";
-import { describeRecord } from "../../../../../shared/bmc/providers/ipmi/describe-record.ts";
-import { parseSelRecord } from "../../../../../shared/bmc/providers/ipmi/sel-record.ts";
+import { describeRecord } from "../../../../../shared/bmc/providers/ipmi/records/describe-record.ts";
+import { parseSelRecord } from "../../../../../shared/bmc/providers/ipmi/records/sel-record.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
 import { limit, openSession, startBmc } from "./bench.ts";
 

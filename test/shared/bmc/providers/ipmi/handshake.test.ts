@@ -1,7 +1,7 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { buildHandshakePacket, PayloadType } from "../../../../../shared/bmc/providers/ipmi/rmcp.ts";
+import { buildHandshakePacket, PayloadType } from "../../../../../shared/bmc/providers/ipmi/session/rmcp.ts";
 import type { IpmiBmc } from "../../../../../simulators/ipmi/bmc.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
 import { eventually, limit, openSession, recordingLogger, startBmc } from "./bench.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
-import { parseDeviceId, parseGuid } from "../../../../../shared/bmc/providers/ipmi/device-id.ts";
+import { parseDeviceId, parseGuid } from "../../../../../shared/bmc/providers/ipmi/commands/device-id.ts";
 import type { IpmiBmcOptions } from "../../../../../simulators/ipmi/bmc.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
 import { AS_ADMINISTRATOR, limit, openSession, startBmc } from "./bench.ts";

@@ -1,18 +1,21 @@
 import { createCipheriv } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { padKey } from "../../../../../shared/bmc/providers/ipmi/commands/credentials.ts";
 import {
   type CipherSuite,
   hmac,
   isDowngrade,
   suitePlan,
-} from "../../../../../shared/bmc/providers/ipmi/cipher-suite.ts";
-import { padKey } from "../../../../../shared/bmc/providers/ipmi/credentials.ts";
-import { buildLanRequest, parseLanResponse } from "../../../../../shared/bmc/providers/ipmi/message.ts";
+} from "../../../../../shared/bmc/providers/ipmi/session/cipher-suite.ts";
+import {
+  buildLanRequest,
+  parseLanResponse,
+} from "../../../../../shared/bmc/providers/ipmi/session/message.ts";
 import {
   buildOpenSessionRequest,
   keepsSuite,
   parseOpenSessionResponse,
-} from "../../../../../shared/bmc/providers/ipmi/open-session.ts";
+} from "../../../../../shared/bmc/providers/ipmi/session/open-session.ts";
 import {
   buildRakp1,
   buildRakp3,
@@ -22,14 +25,14 @@ import {
   provesPassword,
   type RakpExchange,
   roleByte,
-} from "../../../../../shared/bmc/providers/ipmi/rakp.ts";
+} from "../../../../../shared/bmc/providers/ipmi/session/rakp.ts";
 import {
   buildHandshakePacket,
   buildRmcp,
   PayloadType,
   parseHandshakePacket,
-} from "../../../../../shared/bmc/providers/ipmi/rmcp.ts";
-import { openMessage, sealMessage } from "../../../../../shared/bmc/providers/ipmi/sealed-packet.ts";
+} from "../../../../../shared/bmc/providers/ipmi/session/rmcp.ts";
+import { openMessage, sealMessage } from "../../../../../shared/bmc/providers/ipmi/session/sealed-packet.ts";
 import { captures } from "./captures.ts";
 
 function suiteOf(id: 3 | 17): CipherSuite {

@@ -4,17 +4,22 @@ import {
   decodeBootFlags,
   overrideOf,
   parseBootFlags,
-} from "../../../../../shared/bmc/providers/ipmi/boot-options.ts";
-import { GET_CHASSIS_STATUS, parseChassisStatus } from "../../../../../shared/bmc/providers/ipmi/chassis.ts";
-import { completionError } from "../../../../../shared/bmc/providers/ipmi/completion-code.ts";
-import { parseKg } from "../../../../../shared/bmc/providers/ipmi/credentials.ts";
-import { describeRecord } from "../../../../../shared/bmc/providers/ipmi/describe-record.ts";
+} from "../../../../../shared/bmc/providers/ipmi/commands/boot-options.ts";
+import {
+  GET_CHASSIS_STATUS,
+  parseChassisStatus,
+} from "../../../../../shared/bmc/providers/ipmi/commands/chassis.ts";
+import { completionError } from "../../../../../shared/bmc/providers/ipmi/commands/completion-code.ts";
+import { parseKg } from "../../../../../shared/bmc/providers/ipmi/commands/credentials.ts";
 import {
   parseDeviceId,
   parseGuid,
   parseManufacturer,
-} from "../../../../../shared/bmc/providers/ipmi/device-id.ts";
+} from "../../../../../shared/bmc/providers/ipmi/commands/device-id.ts";
+import { parseUserAccess, parseUserName } from "../../../../../shared/bmc/providers/ipmi/commands/users.ts";
+import { parseActiveInstances } from "../../../../../shared/bmc/providers/ipmi/drivers/sol-driver.ts";
 import { parseHint } from "../../../../../shared/bmc/providers/ipmi/drivers.ts";
+import { describeRecord } from "../../../../../shared/bmc/providers/ipmi/records/describe-record.ts";
 import {
   parseBoardArea,
   parseChassisArea,
@@ -22,27 +27,25 @@ import {
   parseFruData,
   parseFruHeader,
   parseProductArea,
-} from "../../../../../shared/bmc/providers/ipmi/fru.ts";
-import { matchAnswer } from "../../../../../shared/bmc/providers/ipmi/handshake-link.ts";
-import { handshakeError } from "../../../../../shared/bmc/providers/ipmi/handshake-status.ts";
-import { parseLanResponse } from "../../../../../shared/bmc/providers/ipmi/message.ts";
-import {
-  parseHandshakeAnswer,
-  parseOpenSessionResponse,
-} from "../../../../../shared/bmc/providers/ipmi/open-session.ts";
-import { parseRakp2, provesKeys } from "../../../../../shared/bmc/providers/ipmi/rakp.ts";
-import { parseHandshakePacket, parseRmcp } from "../../../../../shared/bmc/providers/ipmi/rmcp.ts";
-import { openMessage, sealMessage } from "../../../../../shared/bmc/providers/ipmi/sealed-packet.ts";
+} from "../../../../../shared/bmc/providers/ipmi/records/fru.ts";
 import {
   parseErasure,
   parseReservation,
   parseSelEntry,
   parseSelEntryCount,
   parseSelTime,
-} from "../../../../../shared/bmc/providers/ipmi/sel-commands.ts";
-import { parseSelRecord } from "../../../../../shared/bmc/providers/ipmi/sel-record.ts";
-import { parseActiveInstances } from "../../../../../shared/bmc/providers/ipmi/sol-driver.ts";
-import { parseUserAccess, parseUserName } from "../../../../../shared/bmc/providers/ipmi/users.ts";
+} from "../../../../../shared/bmc/providers/ipmi/records/sel-commands.ts";
+import { parseSelRecord } from "../../../../../shared/bmc/providers/ipmi/records/sel-record.ts";
+import { matchAnswer } from "../../../../../shared/bmc/providers/ipmi/session/handshake-link.ts";
+import { handshakeError } from "../../../../../shared/bmc/providers/ipmi/session/handshake-status.ts";
+import { parseLanResponse } from "../../../../../shared/bmc/providers/ipmi/session/message.ts";
+import {
+  parseHandshakeAnswer,
+  parseOpenSessionResponse,
+} from "../../../../../shared/bmc/providers/ipmi/session/open-session.ts";
+import { parseRakp2, provesKeys } from "../../../../../shared/bmc/providers/ipmi/session/rakp.ts";
+import { parseHandshakePacket, parseRmcp } from "../../../../../shared/bmc/providers/ipmi/session/rmcp.ts";
+import { openMessage, sealMessage } from "../../../../../shared/bmc/providers/ipmi/session/sealed-packet.ts";
 import {
   essenceOf,
   failureOf,

@@ -5,9 +5,13 @@ import {
   convertReading,
   type Factors,
   parseFactors,
-} from "../../../../../shared/bmc/providers/ipmi/sensor-conversion.ts";
-import { parseSensorRecord } from "../../../../../shared/bmc/providers/ipmi/sensor-record.ts";
-import { entityText, sensorKind, unitText } from "../../../../../shared/bmc/providers/ipmi/sensor-units.ts";
+} from "../../../../../shared/bmc/providers/ipmi/records/sensor-conversion.ts";
+import { parseSensorRecord } from "../../../../../shared/bmc/providers/ipmi/records/sensor-record.ts";
+import {
+  entityText,
+  sensorKind,
+  unitText,
+} from "../../../../../shared/bmc/providers/ipmi/records/sensor-units.ts";
 
 const LINEAR: Factors = { m: 1, b: 0, bExponent: 0, rExponent: 0 };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
-import { unitText } from "../../../../../shared/bmc/providers/ipmi/sensor-units.ts";
+import { unitText } from "../../../../../shared/bmc/providers/ipmi/records/sensor-units.ts";
 import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import type { IpmiBmc } from "../../../../../simulators/ipmi/bmc.ts";
 import { fullRecord } from "../../../../../simulators/ipmi/sdr-record.ts";

@@ -412,7 +412,9 @@ describe.concurrent("power", () => {
   });
 
   it("is a protocol error when the answer is empty", async () => {
-    const { parseChassisStatus } = await import("../../../../../shared/bmc/providers/ipmi/chassis.ts");
+    const { parseChassisStatus } = await import(
+      "../../../../../shared/bmc/providers/ipmi/commands/chassis.ts"
+    );
 
     expect(() => parseChassisStatus(Buffer.alloc(0))).toThrow("empty");
     expect(parseChassisStatus(Buffer.of(0xfe))).toBe("off");

@@ -1,7 +1,7 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { UdpTransport } from "../../../../../shared/bmc/providers/ipmi/transport.ts";
+import { UdpTransport } from "../../../../../shared/bmc/providers/ipmi/session/transport.ts";
 import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 
 const NEVER = new AbortController().signal;

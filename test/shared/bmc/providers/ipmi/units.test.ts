@@ -1,26 +1,26 @@
 import { describe, expect, it } from "vitest";
-import { sameBytes } from "../../../../../shared/bmc/providers/ipmi/cipher-suite.ts";
 import {
   parseKg,
   passwordBytes,
   usernameBytes,
-} from "../../../../../shared/bmc/providers/ipmi/credentials.ts";
-import { matchAnswer } from "../../../../../shared/bmc/providers/ipmi/handshake-link.ts";
+} from "../../../../../shared/bmc/providers/ipmi/commands/credentials.ts";
+import { sameBytes } from "../../../../../shared/bmc/providers/ipmi/session/cipher-suite.ts";
+import { matchAnswer } from "../../../../../shared/bmc/providers/ipmi/session/handshake-link.ts";
 import {
   forgotSession,
   handshakeError,
   refusesSuite,
-} from "../../../../../shared/bmc/providers/ipmi/handshake-status.ts";
+} from "../../../../../shared/bmc/providers/ipmi/session/handshake-status.ts";
 import {
   sendUntilAnswered,
   waitAfterCopyMs,
-} from "../../../../../shared/bmc/providers/ipmi/retransmission.ts";
+} from "../../../../../shared/bmc/providers/ipmi/session/retransmission.ts";
 import {
   buildHandshakePacket,
   PayloadType,
   parseRmcp,
-} from "../../../../../shared/bmc/providers/ipmi/rmcp.ts";
-import { SequenceWindow } from "../../../../../shared/bmc/providers/ipmi/sequence-window.ts";
+} from "../../../../../shared/bmc/providers/ipmi/session/rmcp.ts";
+import { SequenceWindow } from "../../../../../shared/bmc/providers/ipmi/session/sequence-window.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
 
 describe("the window of sequence numbers", () => {

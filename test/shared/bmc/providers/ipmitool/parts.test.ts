@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { CommandChannel } from "../../../../../shared/bmc/providers/ipmi/channel.ts";
-import { chassisControl, GET_CHASSIS_STATUS } from "../../../../../shared/bmc/providers/ipmi/chassis.ts";
-import type { Command } from "../../../../../shared/bmc/providers/ipmi/command.ts";
-import { setUserPassword } from "../../../../../shared/bmc/providers/ipmi/users.ts";
+import type { CommandChannel } from "../../../../../shared/bmc/providers/ipmi/commands/channel.ts";
+import {
+  chassisControl,
+  GET_CHASSIS_STATUS,
+} from "../../../../../shared/bmc/providers/ipmi/commands/chassis.ts";
+import type { Command } from "../../../../../shared/bmc/providers/ipmi/commands/command.ts";
+import { setUserPassword } from "../../../../../shared/bmc/providers/ipmi/commands/users.ts";
 import { ipmitoolInvocation } from "../../../../../shared/bmc/providers/ipmitool/argv.ts";
 import {
   essenceOf,
