@@ -26,11 +26,11 @@ import { DockerRuntime } from "../../worker/runtimes/docker/docker-runtime.ts";
 import { LogStream } from "../../worker/runtimes/log-stream.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 import { entryOf } from "./core/journal/entries.ts";
+import { FullJournal } from "./core/journal/full-journal.ts";
 import { journalLab } from "./core/journal/journal-lab.ts";
 import {
   briefRuntime,
   executorLab,
-  FullJournal,
   idleRuntime,
   type LabOptions,
   type LabTarget,

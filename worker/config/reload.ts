@@ -56,6 +56,9 @@ export interface ReloadOptions {
 /** The problem may be in another file that this one names, whose change does not show here. */
 const RETRY_MS = 30_000;
 
+/** Between the two reads of a file that has changed. */
+const SETTLE_MS = 500;
+
 /**
  * Polls the files, at once and then at the interval, until the signal aborts; never rejects. A changed file is applied as
  * a whole once two reads have returned the same text, because not every program writes a file atomically. An invalid file
@@ -68,7 +71,10 @@ export async function reloadFiles(options: ReloadOptions, signal: AbortSignal): 
   const watches = files.map((file) => new FileWatch(file, options));
   while (!signal.aborted) {
     for (const watch of watches) await watch.look();
-    await clock.sleep(intervalMs, signal).catch(() => undefined);
+    const isSettling = watches.some((watch) => watch.isSettling);
+    await clock
+      .sleep(isSettling ? Math.min(intervalMs, SETTLE_MS) : intervalMs, signal)
+      .catch(() => undefined);
   }
 }
 
@@ -89,6 +95,11 @@ class FileWatch {
     this.#file = file;
     this.#options = options;
     this.#settledText = file.text;
+  }
+
+  /** Whether the file has changed and is not applied yet. */
+  get isSettling(): boolean {
+    return this.#candidate !== undefined;
   }
 
   async look(): Promise<void> {

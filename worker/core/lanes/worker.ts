@@ -41,7 +41,7 @@ export interface WorkerOptions extends Pick<LaneOptions, "clock" | "log" | "maxB
   /** Absent without leader election. */
   readonly leadership?: Leadership;
   readonly runtime: Pick<Runtime, "detach" | "close">;
-  readonly executor: Pick<Executor, "execute" | "recover" | "reported">;
+  readonly executor: Pick<Executor, "execute" | "handOver" | "recover" | "reported">;
   /** How long running actions may take to end by themselves once the worker is stopping. */
   readonly shutdownGraceMs: number;
 }
@@ -146,13 +146,16 @@ export class Worker implements LaneControl {
   /** Starts no more actions; those that run may end by themselves, within the grace period. */
   stop(): void {
     if (this.#stop.signal.aborted) return;
-    const { clock, leadership, log, runtime, shutdownGraceMs } = this.#options;
+    const { clock, executor, leadership, log, runtime, shutdownGraceMs } = this.#options;
     log.info({ running: this.#running, graceMs: shutdownGraceMs }, "stopping: draining running actions");
     const reason = new Error("the worker is stopping");
     this.#stop.abort(reason);
     for (const lane of this.#lanes.values()) lane.stop.abort(reason);
     // The next leader begins at once, and adopts them.
-    if (leadership) runtime.detach?.();
+    if (leadership) {
+      runtime.detach?.();
+      executor.handOver();
+    }
     void clock.sleep(shutdownGraceMs, AbortSignal.any([this.#cancel.signal, this.#ended.signal])).then(
       () => this.cancel(),
       () => undefined,

@@ -50,6 +50,8 @@ const ABANDON_MS = 7 * 24 * 60 * 60_000;
 const LEAST_MS = 60 * 60_000;
 /** For a report when the worker is told to stop immediately. */
 const LAST_ATTEMPT_MS = 10_000;
+/** For reports when another worker leads next: it leads at once, and makes those that are left. */
+const HANDOVER_MS = 1_500;
 const NEVER = new AbortController().signal;
 
 /**
@@ -61,6 +63,9 @@ export class ReportQueue {
   readonly #pending = new Set<PendingReport>();
   /** By workflow ID. */
   readonly #ofWorkflow = new Map<string, Set<PendingReport>>();
+  /** Aborts when all reports are left to the next worker. */
+  readonly #left = new AbortController();
+  readonly #idle = new AbortController();
 
   constructor(options: ReportQueueOptions) {
     this.#options = options;
@@ -79,9 +84,9 @@ export class ReportQueue {
 
   /** Begins to report an end. */
   deliver(end: ReportedEnd): PendingReport {
-    const report = new PendingReport(end, { ...this.#options, sink: end.sink }, () =>
-      this.remainingMs(end.status.stoppedAt),
-    );
+    const options = { ...this.#options, sink: end.sink };
+    const forMs = () => this.remainingMs(end.status.stoppedAt);
+    const report = new PendingReport(end, options, forMs, this.#left.signal);
     const { workflowId } = end.status.action;
     const siblings = this.#ofWorkflow.get(workflowId) ?? new Set();
     this.#ofWorkflow.set(workflowId, siblings.add(report));
@@ -109,11 +114,18 @@ export class ReportQueue {
     await Promise.all(earlier.map(({ done }) => done));
   }
 
+  /** Leaves what is not acknowledged soon to the next worker, which finds the ends of the actions. */
+  handOver(): void {
+    const leave = () => this.#left.abort();
+    void this.#options.clock.sleep(HANDOVER_MS, this.#idle.signal).then(leave, () => undefined);
+  }
+
   /** Resolves when every report is finished. Those that the server rejected are left to the next worker. */
   async idle(): Promise<void> {
     while (this.#pending.size > 0) {
       await Promise.all([...this.#pending].map((report) => report.postponeOnceRejected()));
     }
+    this.#idle.abort();
   }
 }
 
@@ -122,6 +134,7 @@ export class PendingReport {
   readonly #end: ReportedEnd;
   readonly #options: SendOptions;
   readonly #forMs: () => number;
+  readonly #left: AbortSignal;
   /** Aborts when another action shows that the server has the end. */
   readonly #superseded = new AbortController();
   /** Aborts when the worker stops and the report was rejected. */
@@ -131,10 +144,11 @@ export class PendingReport {
   readonly #rejected = Promise.withResolvers<void>();
   #done: Promise<void> = Promise.resolve();
 
-  constructor(end: ReportedEnd, options: SendOptions, forMs: () => number) {
+  constructor(end: ReportedEnd, options: SendOptions, forMs: () => number, left: AbortSignal) {
     this.#end = end;
     this.#options = options;
     this.#forMs = forMs;
+    this.#left = left;
   }
 
   /** Never rejects. */
@@ -192,7 +206,7 @@ export class PendingReport {
     const options = this.#options;
     const { log } = options;
     const superseded = this.#superseded.signal;
-    const postponed = this.#postponed.signal;
+    const postponed = AbortSignal.any([this.#postponed.signal, this.#left]);
     const terms = {
       forMs: this.#forMs(),
       served: this.#served,

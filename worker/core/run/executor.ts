@@ -75,6 +75,11 @@ export class Executor {
     }
   }
 
+  /** Another worker leads next: final reports that are not acknowledged soon are left to it. */
+  handOver(): void {
+    this.#services.reports.handOver();
+  }
+
   /** Resolves when every final report is settled, or left to the next worker. */
   async reported(): Promise<void> {
     await this.#services.reports.idle();

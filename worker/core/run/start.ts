@@ -24,7 +24,7 @@ import type { RunServices, StopSignals } from "./services.ts";
 import { checkWorkflow } from "./workflow-check.ts";
 
 /** How often the policy is asked for an action whose machine is paused: inventory and policy may change. */
-const LOOK_MS = 2_000;
+const LOOK_MS = 500;
 
 /** One launch of an action's image. */
 interface Launch {

@@ -1,7 +1,14 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
+import { Worker } from "../../../../worker/core/lanes/worker.ts";
+import { Executor } from "../../../../worker/core/run/executor.ts";
 import { workingLab } from "../../../support/lab.ts";
+import { VirtualClock } from "../../../support/virtual-clock.ts";
+import { scriptedRequest } from "../../runtimes/launch-request.ts";
+import { briefRuntime, labNeeds, labSource } from "../run/executor-lab.ts";
 
+const HOUR_MS = 60 * 60_000;
+const IDLE = { kind: "idle", reason: "nothing to do" } as const;
 const status = { name: "power-status" };
 const RELOADED = "inventory reloaded";
 
@@ -159,4 +166,47 @@ describe.concurrent("a broken file", () => {
 
     expect(refused.tasks[0]?.actions[0]?.message).toMatch(/power-status/);
   });
+});
+
+test("a worker that leads hands over within 2 s although the server takes no report", async () => {
+  const clock = new VirtualClock();
+  const { action } = scriptedRequest([]).request;
+  const actions = [action];
+  const told: string[] = [];
+  const source = labSource({
+    async next(_agentId, signal) {
+      const next = actions.shift();
+      return next ? { kind: "action", action: next } : clock.sleep(HOUR_MS, signal).then(() => IDLE);
+    },
+    async report({ state }) {
+      told.push(state);
+      if (state === "running") return { kind: "acknowledged" };
+      return { kind: "retry", code: "Unavailable", reason: "no answer" };
+    },
+  });
+  let releasedMs: number | undefined;
+  const needs = labNeeds({ runtime: briefRuntime(), sourceOf: () => source, clock });
+  const worker = new Worker({
+    ...{ ...needs, executor: new Executor(needs), shutdownGraceMs: HOUR_MS, reload: async () => undefined },
+    services: {
+      agentIds: () => [action.agentId],
+      sourceOf: () => source,
+      ...{ ready: async () => undefined, run: async () => undefined, close: async () => undefined },
+    },
+    leadership: {
+      ...{ isLeading: true, lost: new Promise(() => undefined), acquire: async () => undefined },
+      release: async () => {
+        releasedMs = clock.monotonicMs();
+      },
+    },
+  });
+  const ended = worker.run();
+  await clock.until(() => told.includes("success"), HOUR_MS);
+  const stoppedMs = clock.monotonicMs();
+
+  worker.stop();
+  await clock.until(() => releasedMs !== undefined, HOUR_MS);
+  await ended;
+
+  expect((releasedMs ?? HOUR_MS) - stoppedMs).toBeLessThan(2_000);
 });

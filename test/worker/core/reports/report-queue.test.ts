@@ -255,6 +255,18 @@ describe("a final report", () => {
     expect([finished, atMs]).toEqual([["unanswered"], FINISH_MS]);
   });
 
+  it("that is not acknowledged soon is left to the worker that leads next, without an hour's wait", async () => {
+    const lab = sinkLab(["held"]);
+    const { finished, free } = lab.deliver(statusOf("w"));
+    lab.reports.handOver();
+    const late = lab.deliver(statusOf("w", "power-off"));
+
+    const { atMs } = await lab.ended(Promise.all([free, late.free, lab.reports.idle()]));
+
+    expect([finished, late.finished]).toEqual([["unanswered"], ["unanswered"]]);
+    expect(atMs).toBeLessThan(2_000);
+  });
+
   it("keeps its lane longer while 5,000 others are pending", async () => {
     // The virtual clock would fire 5,000 timers one by one.
     const clock = scaledClock(50);

@@ -3,7 +3,8 @@ import { nothingToRemove } from "../../../../worker/core/ports/outcome.ts";
 import { ActionRun } from "../../../../worker/core/run/action-run.ts";
 import { SetClock } from "../../../support/set-clock.ts";
 import { scriptedRequest } from "../../runtimes/launch-request.ts";
-import { briefRuntime, FullJournal, labServices } from "./executor-lab.ts";
+import { FullJournal } from "../journal/full-journal.ts";
+import { briefRuntime, labServices } from "./executor-lab.ts";
 
 const END = nothingToRemove({
   ...{ ok: true, message: "done", timedOut: false, killed: false },

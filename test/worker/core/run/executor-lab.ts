@@ -4,7 +4,6 @@ import { Secret } from "../../../../shared/secret.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
 import type { Action, ActionStatus, Outcome } from "../../../../worker/core/action/action.ts";
 import { noObserver, type Observers } from "../../../../worker/core/action/observer.ts";
-import type { JournalEntry, JournalPhase } from "../../../../worker/core/journal/entry.ts";
 import type { ActionJournal } from "../../../../worker/core/journal/journal.ts";
 import { MemoryJournal } from "../../../../worker/core/journal/memory-journal.ts";
 import type { Machines, Refused } from "../../../../worker/core/ports/machines.ts";
@@ -115,7 +114,7 @@ export function labSource(more: Partial<Source> = {}): Source {
 }
 
 /** What the actions of a worker need, without a runtime and a server but for what is given. */
-function labNeeds(more: Partial<ExecutorNeeds> = {}): ExecutorNeeds {
+export function labNeeds(more: Partial<ExecutorNeeds> = {}): ExecutorNeeds {
   const source = labSource();
   return {
     machines: labMachines(),
@@ -192,27 +191,4 @@ export function executorLab(
       await recovered;
     },
   };
-}
-
-/** A journal in memory whose next entry in some phase finds no room. */
-export class FullJournal extends MemoryJournal {
-  #refused: JournalPhase | undefined;
-  readonly written: JournalPhase[] = [];
-  /** The entries in the order of writing. */
-  readonly entries: JournalEntry[] = [];
-
-  constructor(refused?: JournalPhase) {
-    super();
-    this.#refused = refused;
-  }
-
-  override async write(entry: JournalEntry): Promise<void> {
-    if (entry.phase === this.#refused) {
-      this.#refused = undefined;
-      throw new Error("ENOSPC: no space left on device");
-    }
-    this.written.push(entry.phase);
-    this.entries.push(entry);
-    await super.write(entry);
-  }
 }
