@@ -15,19 +15,22 @@ type Samples = Readonly<Record<string, unknown>>;
 
 /**
  * Values of a schema of Zod: for each place and each shape that the place allows, a value in which it has about so many characters
- * and everything else is a sample. `samples` has those of fields, by name, whose text has a format.
+ * and everything else is a sample. `samples` has those of fields, by name, whose text has a format. No values are made of schemas that
+ * are in `done`, to which all that are used are added: for readers that only parse, one place of a schema is as good as another.
  */
 export function hostileValues(
   schema: z.core.$ZodType,
   characters: number,
   samples: Samples = {},
+  done?: Set<z.core.$ZodType>,
 ): readonly HostileValue[] {
-  return hostile(schema, { characters, samples }, "");
+  return hostile(schema, { characters, samples, done }, "");
 }
 
 interface Making {
   readonly characters: number;
   readonly samples: Samples;
+  readonly done: Set<z.core.$ZodType> | undefined;
 }
 
 interface Definition {
@@ -47,7 +50,9 @@ function definitionOf(schema: z.core.$ZodType): Definition {
 }
 
 function hostile(schema: z.core.$ZodType, making: Making, name: string): readonly HostileValue[] {
-  const { characters, samples } = making;
+  const { characters, samples, done } = making;
+  if (done?.has(schema)) return [];
+  done?.add(schema);
   const { type, shape = {}, element, valueType, options } = definitionOf(schema);
   const own = (title: string, make: () => unknown) => ({ title: `${name || "value"}: ${title}`, make });
   const within = (inner: z.core.$ZodType, field: string, around: (value: unknown) => unknown) =>

@@ -185,6 +185,8 @@ async function labOf<Server extends WorkflowServer>(
     ...["start", "--grpc-server", server.address, "--inventory", rack.inventoryFile],
     ...["--state-directory", rack.path("state"), "--reload-interval", "100ms"],
     ...["--backoff-max-interval", "300ms", "--stop-grace", "2s"],
+    // The server's workflows are in no cluster, which would never show one to poll for.
+    ...["--wake-up", "off"],
   ];
   if (policy !== undefined) usual.push("--policy", await rack.write("policy.yaml", policy));
 

@@ -407,7 +407,10 @@ describe.concurrent("a worker that enforces desired states", () => {
     const WORKFLOW = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
     cluster.create(...WORKFLOW, { metadata: { name: "install", namespace }, spec: { templateRef: "t" } });
     cluster.patchStatus(...WORKFLOW, "install", workflow("RUNNING"), namespace);
-    const argv = [...ENFORCING, "--kubeconfig", kubeconfig, "--kubernetes-inventory", "machines"];
+    const argv = [
+      ...[...ENFORCING, "--kubeconfig", kubeconfig, "--kubernetes-inventory", "machines"],
+      ...["--wake-up", "on"],
+    ];
     const clock = scaledClock(60);
     await using lab = await workingLab({ argv, clock });
 
