@@ -20,7 +20,7 @@ export function actionLibraryOn(clock: Clock): ActionLibrary {
         async problems(given) {
           const { givenProblems } = await import("../actions/harness/input/read-input.ts");
           const { parseFlags } = await import("../actions/harness/input/flags.ts");
-          return givenProblems(action, given, parseFlags(action, given.command).problems);
+          return givenProblems(action, given.environment, parseFlags(action, given.command));
         },
         async run({ onLog, ...request }) {
           const { runWithin } = await import("../actions/harness/run/run-within.ts");

@@ -1,11 +1,12 @@
 import type { Connection } from "../../../shared/contract/connection.ts";
-import { type GivenText, type GivenValue, givenValue, valueSources } from "../../../shared/contract/given.ts";
+import { type GivenText, type GivenValue, givenValue } from "../../../shared/contract/given.ts";
 import type { NameOption } from "../../../shared/contract/name-option.ts";
 import { RETRIES } from "../../../shared/contract/retries.ts";
 import { commonInput } from "./common-input.ts";
 import { missingValue, wrongValue } from "./describe-problem.ts";
 import { fieldNames, unknownVariables, withoutServiceLinks } from "./environment.ts";
 import { type ConnectionPlaces, connectionPlaces, placeProblem } from "./file-place.ts";
+import type { ParsedFlags } from "./flags.ts";
 import type { ActionDescription, InputField, InputFields, InputOf, NameInput } from "./input.ts";
 import { type ConnectionSources, readConnection, type SecretInputs } from "./read-connection.ts";
 import { readValue } from "./read-text.ts";
@@ -82,12 +83,12 @@ async function readFields<Fields extends InputFields>(
  */
 export function givenProblems(
   action: ActionDescription,
-  { environment, command }: GivenText,
-  flagProblems: readonly string[],
+  env: GivenText["environment"],
+  flags: Pick<ParsedFlags, "values" | "problems">,
 ): readonly string[] {
-  const sources = valueSources({ environment, command });
+  const sources = { env: withoutServiceLinks(env), flags: flags.values };
   const nameInput = nameInputs(sources);
-  const problems = [...flagProblems];
+  const problems = [...flags.problems];
   let isComplete = true;
   const readAll = (fields: InputFields): Record<string, unknown> => {
     const read: Record<string, unknown> = {};

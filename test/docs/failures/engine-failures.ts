@@ -3,31 +3,29 @@ import { chmod } from "node:fs/promises";
 import { createServer as createHttp, type RequestListener } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import type { TinkServer } from "../../../simulators/tink/server.ts";
 import type { Failure, Seen } from "./failure.ts";
 import { REFUSING } from "./machines.ts";
 import type { Stage } from "./stage.ts";
 
 const OTHER_USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
 
-/** One action in a container, with what the workflow says of it in the end. */
-async function containerFailure(
-  stage: Stage,
-  argv: readonly string[],
-  image: string,
-  by: readonly string[] = [],
-  timeout = 60,
-): Promise<Seen> {
-  const server = await stage.tink();
+/** The settings of a worker with containers. */
+async function settingsWith(stage: Stage, server: TinkServer, argv: readonly string[]) {
   const inventory = await stage.inventory(REFUSING);
   const policy = await stage.file("policy.yaml", 'trustedImages: ["**"]\n');
   const files = ["--inventory", inventory, "--policy", policy];
-  const settings = ["--grpc-server", server.address, ...files, "--runtime", "docker", ...argv];
-  if (by.length > 0) stage.startProcess(settings, {}, by);
-  else stage.start(settings);
-  return stage.statusOf(await stage.ending(server, { name: "power-on", image, timeout }));
+  return ["--grpc-server", server.address, ...files, "--runtime", "docker", ...argv];
 }
 
-const IMAGE = "registry.example/pbnj-worker/power-on:v0.1.0";
+/** One action in a container, with what the workflow says of it in the end. */
+async function containerFailure(stage: Stage, argv: readonly string[], image: string): Promise<Seen> {
+  const server = await stage.tink();
+  stage.start(await settingsWith(stage, server, argv));
+  return stage.statusOf(await stage.ending(server, { name: "power-on", image, timeout: 60 }));
+}
+
+const START = "pbnj-worker start --runtime docker --policy /etc/pbnj-worker/policy.yaml";
 
 /** A registry on loopback, which engines talk to without TLS; gives its address. */
 async function registry(stage: Stage, answer: RequestListener): Promise<string> {
@@ -50,11 +48,11 @@ async function registry(stage: Stage, answer: RequestListener): Promise<string> 
 export const engineFailures: readonly Failure[] = [
   {
     name: "engine-down",
-    provoke: (stage) => {
+    provoke: async (stage) => {
       const socket = join(stage.folder, "docker.sock");
       stage.hide(socket, "/var/run/docker.sock");
-      // It is waited for as long as the action may take.
-      return containerFailure(stage, ["--docker-socket", socket], IMAGE, [], 1);
+      const settings = await settingsWith(stage, await stage.tink(), ["--docker-socket", socket]);
+      return stage.logged(stage.start(settings), "runtime cannot launch actions, polling stopped");
     },
   },
   {
@@ -70,7 +68,11 @@ export const engineFailures: readonly Failure[] = [
       });
       await chmod(socket, 0o600);
       await chmod(stage.folder, 0o777);
-      return containerFailure(stage, ["--docker-socket", socket], IMAGE, OTHER_USER);
+      const settings = await settingsWith(stage, await stage.tink(), ["--docker-socket", socket]);
+      const worker = stage.startProcess([...settings, "--log-level", "error"], {}, OTHER_USER);
+      const { code } = await worker.ended;
+      const text = stage.normal(worker.stderr).trimEnd();
+      return { terminal: { command: START, text, exitCode: code } };
     },
   },
   {
