@@ -181,7 +181,7 @@ export async function resetManager(
   timeoutMs: number,
 ): Promise<ManagerResetReport> {
   const readMs = port.clock.monotonicMs();
-  const start = await port.lastStart();
+  const start = comparable(await port.lastStart());
   const startedMs = port.clock.monotonicMs();
   const elapsedMs = () => port.clock.monotonicMs() - startedMs;
   const leftMs = (limitMs: number) => Math.max(0, limitMs - elapsedMs());
@@ -220,6 +220,12 @@ export async function resetManager(
     throw new BmcError("timeout", `${text}: ${silence.message}`, { cause: silence });
   }
   throw unproven(port, kind, { proof, lost, watchMs });
+}
+
+/** The last start before a reset, unless that was so short ago that the next one cannot be told from it. */
+function comparable(start: BmcStart | undefined): BmcStart | undefined {
+  const ageMs = start?.clockMs === undefined ? undefined : start.clockMs - start.startedMs;
+  return ageMs !== undefined && ageMs < 2 * SAME_START_MS ? undefined : start;
 }
 
 /** What one look showed: when the BMC started, if it says so, or why it gave no answer. */

@@ -129,6 +129,12 @@ describe("a reset of the BMC", () => {
       }),
     },
     {
+      proof: "a silence, where the last start was seconds ago and cannot be told from the next one",
+      bmc: bmcThat(["answers", silence, silence, at("09:00:06")], "accepts", {
+        start: at("09:00:02", "09:00:04"),
+      }),
+    },
+    {
       proof: "two looks at a session that it has forgotten",
       bmc: bmcThat(["answers"], "accepts", { forgotten: [false, true] }),
     },
