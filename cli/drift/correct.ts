@@ -81,20 +81,15 @@ function skipped(message: string): Correction {
   return { state: "skipped", message };
 }
 
-/** What an operation has sent, as its report says it. */
-interface Sent {
-  readonly summary: string;
-  readonly pending?: boolean;
-}
-
-class StaysOff extends Error {}
+/** The report of an operation, or why nothing was sent. */
+type Sent = { readonly summary: string; readonly pending?: boolean } | { readonly skipped: string };
 
 async function correctOne(operation: () => Promise<Sent>): Promise<Correction> {
   try {
-    const { summary, pending } = await operation();
-    return { state: pending ? "pending" : "corrected", message: summary };
+    const sent = await operation();
+    if ("skipped" in sent) return skipped(sent.skipped);
+    return { state: sent.pending ? "pending" : "corrected", message: sent.summary };
   } catch (thrown) {
-    if (thrown instanceof StaysOff) return skipped(thrown.message);
     const { class: errorClass, message } = BmcError.from(thrown);
     return { state: "failed", message, class: errorClass };
   }
@@ -113,8 +108,7 @@ async function send(
   }
   if (setting === "ntp" && ntp) return bmc.setNtp({ enabled: true, servers: ntp }, signal);
   if (setting === "bios") {
-    const { summary } = await bmc.setBios({ values: biosValuesOf(different), applyTime: "on-reset" }, signal);
-    return { summary };
+    return bmc.setBios({ values: biosValuesOf(different), applyTime: "on-reset" }, signal);
   }
   const update = setting === "firmware" && updatesOf(desired, different);
   if (update) {
@@ -125,7 +119,7 @@ async function send(
   if (power === "on") {
     // The other corrections took time.
     const reason = await reasonNow(bmc, signal);
-    if (reason !== undefined) throw new StaysOff(reason);
+    if (reason !== undefined) return { skipped: reason };
     return bmc.setPower({ verb: "on", timeoutMs }, signal);
   }
   const off = { verb: "off", mode: "soft-then-hard", softTimeoutMs: SOFT_TIMEOUT_MS, timeoutMs } as const;
@@ -142,7 +136,7 @@ async function reasonNow(bmc: BmcClient, signal: AbortSignal): Promise<string | 
   }
 }
 
-/** What became of a difference, as a second reading of the machine shows it; undefined if that could not read the setting. */
+/** The correction as a second reading of the machine proves it. `now` is undefined if that could not read the setting. */
 export function confirmed(correction: Correction, now: Difference | undefined): Correction {
   const { message, state } = correction;
   if (state !== "corrected" && state !== "pending") return correction;

@@ -85,7 +85,7 @@ interface Bound {
 
 /** In CPU time, which does not depend on the machine's load. Other tenants' actions wait and probes fail meanwhile (docs/explanation/security.md); etcd stores no larger object. */
 const STALL: Bound = { mostMs: 500, full: 1_400_000, part: 128_000 };
-/** For a file that its owner gives a command, or the worker at its start, which nobody else waits for. */
+/** For a file that only its owner waits for: it is given to a command, or to the worker when it starts. */
 const READING: Bound = { mostMs: 2_500, full: 50_000, part: 8_000 };
 /** About as much as the limits allow: the same value with more characters is refused. */
 const ALLOWED = 30_000;

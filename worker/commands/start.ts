@@ -90,9 +90,7 @@ export async function start(
   const { worker, journal } = opened;
   const denied = await deniedRuntime(opened);
   if (denied !== undefined) {
-    host.stderr.write(
-      programLine(program, `${denied}. Fix: let the worker's user use it, such as by its group`),
-    );
+    host.stderr.write(programLine(program, `${denied}. Fix: add the worker's user to the socket's group`));
     await opened.flush({ stateLost: false });
     await state.close();
     return EXIT_TEMPORARY_FAILURE;

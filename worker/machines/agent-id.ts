@@ -58,7 +58,7 @@ export function misspeltAgentIds(
   return others.flatMap((agentId) => {
     const meant = nearestName(agentId, polled);
     if (meant === undefined) return [];
-    const message = `no machine has the agent ID ${agentId}, did you mean ${meant}? A task without its worker stays PENDING`;
+    const message = `no machine has the agent ID ${agentId}, did you mean ${meant}? No worker polls for it, so its tasks stay PENDING`;
     return [{ source: "template", message }];
   });
 }

@@ -10,7 +10,7 @@ type PartOf<Kind> = Extract<FeaturePart, { readonly kind: Kind }>;
 
 /** The services of a feature, without what the features themselves add. */
 interface Services extends Omit<FeatureServices<WorkerConfig>, "offers"> {
-  /** Whom the worker tells what happens: the observers of features are added. */
+  /** The worker's observers. Those of features are added. */
   readonly seeing: WorkerObserver[];
 }
 

@@ -59,15 +59,15 @@ function isNamed({ trustedImages = [] }: TrustPolicy, image: string): boolean {
 }
 
 /** The action that an image is probably a misspelling of; undefined for images that the policy names. */
-export function misspeltAction(policy: TrustPolicy, catalogue: Catalogue, image: string): string | undefined {
+export function misspeltAction(
+  { images = [], trustedImages = [] }: Pick<Policy, "images" | "trustedImages">,
+  catalogue: Catalogue,
+  image: string,
+): string | undefined {
   const name = parseImageReference(image)?.name ?? "";
   if (NO_ACTIONS.has(name) || actionNamed(catalogue, image) !== undefined) return undefined;
-  const isMeant = policy.trustedImages !== undefined && isNamed(withoutEveryImage(policy), image);
-  return isMeant ? undefined : nearestName(name, catalogue.names());
-}
-
-function withoutEveryImage({ trustedImages = [] }: TrustPolicy): TrustPolicy {
-  return { trustedImages: trustedImages.filter((pattern) => pattern !== "**") };
+  const patterns = [...images, ...trustedImages].filter((pattern) => pattern !== "**");
+  return isNamed({ trustedImages: patterns }, image) ? undefined : nearestName(name, catalogue.names());
 }
 
 /** Images are named after their action. */

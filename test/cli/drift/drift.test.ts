@@ -230,7 +230,7 @@ describe("drift", () => {
 
       expect(results[0]?.differences[0]?.correction).toEqual({
         state: "skipped",
-        message: "powering on would use the boot override pxe once (uefi), which somebody has set",
+        message: "powering on would use the boot override pxe once (uefi)",
       });
       expect(exitCode).toBe(3);
       expect(machine.commands).toEqual([]);

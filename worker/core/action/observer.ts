@@ -109,31 +109,31 @@ export interface Observer {
   journal?(step: JournalSeen): void;
 }
 
-/** All observers, as what happens tells them. */
+/** All observers, called as one. */
 export type Observers = Required<Observer>;
 
 export const noObserver: Observers = observers([], () => undefined);
 
 /** Combines observers. If one throws, `onFailure` is called; the others and the worker continue. */
 export function observers(all: readonly Observer[], onFailure: (thrown: unknown) => void): Observers {
-  const tellAll = teller(all, onFailure);
+  const callAll = observerCaller(all, onFailure);
   return {
-    lane: (agentId, state) => tellAll((one) => one.lane?.(agentId, state)),
-    polling: (agentId) => tellAll((one) => one.polling?.(agentId)),
-    poll: (poll) => tellAll((one) => one.poll?.(poll)),
-    action: (event) => tellAll((one) => one.action?.(event)),
-    report: (report) => tellAll((one) => one.report?.(report)),
-    spans: (spans) => tellAll((one) => one.spans?.(spans)),
-    journal: (step) => tellAll((one) => one.journal?.(step)),
+    lane: (agentId, state) => callAll((one) => one.lane?.(agentId, state)),
+    polling: (agentId) => callAll((one) => one.polling?.(agentId)),
+    poll: (poll) => callAll((one) => one.poll?.(poll)),
+    action: (event) => callAll((one) => one.action?.(event)),
+    report: (report) => callAll((one) => one.report?.(report)),
+    spans: (spans) => callAll((one) => one.spans?.(spans)),
+    journal: (step) => callAll((one) => one.journal?.(step)),
   };
 }
 
-/** Tells each of them an event, also those after one that throws. */
-export function teller<One>(all: readonly One[], onFailure: (thrown: unknown) => void) {
-  return (tell: (one: One) => void): void => {
+/** Calls every observer with an event, even if one throws. */
+export function observerCaller<One>(all: readonly One[], onFailure: (thrown: unknown) => void) {
+  return (call: (one: One) => void): void => {
     for (const one of all) {
       try {
-        tell(one);
+        call(one);
       } catch (thrown) {
         onFailure(thrown);
       }

@@ -27,7 +27,7 @@ export class LaunchGate {
     this.#options = options;
   }
 
-  /** Resolves when actions can be launched, or when the worker stops. Undefined if the lanes may poll. */
+  /** Undefined if the lanes may poll; otherwise resolves when actions can be launched, or when the worker stops. */
   opened(): Promise<void> | undefined {
     return this.#closed;
   }

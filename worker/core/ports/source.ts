@@ -61,11 +61,11 @@ export interface StatusSink {
   isUnavailable?(action: Pick<ActionId, "agentId">): boolean;
 }
 
-/** Sees when the source of actions no longer wants them. */
+/** Reports that an action is no longer needed. */
 export interface Deletions {
-  /** A signal that aborts when the source no longer wants the action. */
+  /** A signal that aborts when the action is no longer needed. */
   cancelOf(action: ActionId): AbortSignal | undefined;
-  /** Whether it sees now when the action's workflow is deleted, so that nobody needs to ask. */
+  /** Whether `cancelOf` currently covers a deleted workflow; otherwise the worker asks the source. */
   seesDeletion?(action: ActionId): boolean;
 }
 

@@ -109,10 +109,10 @@ function powerVerdict(
   return { ...verdict, ...defined({ reason }) };
 }
 
-/** Why a machine is not powered on to correct it: a one-time override is meant for a boot that somebody else starts. */
+/** Why a machine is not powered on to correct it: a one-time override is meant for another boot. */
 export function reasonToStayOff(override: BootOverride): string | undefined {
   if (!isOnce(override)) return undefined;
-  return `powering on would use the boot override ${describeOverride(override)}, which somebody has set`;
+  return `powering on would use the boot override ${describeOverride(override)}`;
 }
 
 function isOnce({ device, persistent }: BootOverride): boolean {

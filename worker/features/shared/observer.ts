@@ -1,6 +1,6 @@
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import type { FileSeen } from "../../config/reload.ts";
-import { type Observer, observers, teller } from "../../core/action/observer.ts";
+import { type Observer, observerCaller, observers } from "../../core/action/observer.ts";
 
 /** A call of PBnJ's API, apart from health and reflection. */
 export interface ApiCallSeen {
@@ -35,12 +35,12 @@ export function workerObservers(
   all: readonly WorkerObserver[],
   onFailure: (thrown: unknown) => void,
 ): WorkerObservers {
-  const tellAll = teller(all, onFailure);
+  const callAll = observerCaller(all, onFailure);
   return {
     ...observers(all, onFailure),
-    file: (file) => tellAll((one) => one.file?.(file)),
-    apiCall: (call) => tellAll((one) => one.apiCall?.(call)),
-    hardwareRead: (read) => tellAll((one) => one.hardwareRead?.(read)),
-    compared: (machine) => tellAll((one) => one.compared?.(machine)),
+    file: (file) => callAll((one) => one.file?.(file)),
+    apiCall: (call) => callAll((one) => one.apiCall?.(call)),
+    hardwareRead: (read) => callAll((one) => one.hardwareRead?.(read)),
+    compared: (machine) => callAll((one) => one.compared?.(machine)),
   };
 }

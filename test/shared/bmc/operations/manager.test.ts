@@ -123,7 +123,7 @@ describe("a reset of the BMC", () => {
       bmc: bmcThat([at("00:00:01", "00:00:09")], "accepts", { start: at("09:00:00", "10:00:00") }),
     },
     {
-      proof: "a later start after a silence during which it was that of before",
+      proof: "a later start that the BMC shows some time after its silence",
       bmc: bmcThat([at("09:00:00"), silence, silence, at("09:00:00"), at("10:00:00")], "accepts", {
         start: at("09:00:00"),
       }),

@@ -8,7 +8,7 @@ const states = (desired: DesiredState, observed: Observed) =>
   Object.fromEntries(compare(desired, observed, "keep").map(({ field, state }) => [field, state]));
 
 describe("comparing a machine with its desired state", () => {
-  it("does not power on a machine whose next boot somebody else has chosen", () => {
+  it("does not power on a machine with a one-time boot override", () => {
     const desired: DesiredState = { power: "on" };
     const off = { power: { value: "off" as const } };
     const found = (bootDevice: Observed["bootDevice"]) =>

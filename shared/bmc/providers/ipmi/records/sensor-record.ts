@@ -25,7 +25,7 @@ export interface SensorRecord {
   readonly units?: UnitBytes;
   /** Absent from sensors that have states only. */
   readonly analog?: Analog;
-  /** The thresholds, if the sensor has any: a bit per readable one, and their raw values at the start of the BMC. */
+  /** Absent without thresholds. `readable` has a bit per threshold; `raw` has the values that the BMC sets when it starts. */
   readonly thresholds?: { readonly readable: number; readonly raw: Buffer };
   /** Whether the sensor only sends events and cannot be read. */
   readonly eventOnly: boolean;

@@ -111,7 +111,7 @@ function entryOf(path: string, value: InventoryEntry["value"]): InventoryEntry {
   return { path, id: text(value.Id) ?? nameOf(path, {}), name: nameOf(path, value), value };
 }
 
-/** Nothing tells which program it is. */
+/** Whether an entry has neither a name nor a version, so that its program is unknown. */
 function isBlank({ Name, Version }: InventoryEntry["value"]): boolean {
   return text(Name) === undefined && text(Version) === undefined;
 }

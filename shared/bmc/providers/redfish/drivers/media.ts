@@ -492,7 +492,7 @@ function checkFilled(filled: Slot, now: Slot): void {
   throw new BmcError("verify", message, { uncertain: true });
 }
 
-/** All drives may have one name, so that what they take tells them apart, too. */
+/** Drives may share a name, so their media types are compared, too. */
 function identityOf(body: unknown): Identity {
   const { Id, MediaTypes } = VirtualMedia.parse(body);
   return identityIn({ Id, MediaTypes: MediaTypes?.toSorted().join(", ") });

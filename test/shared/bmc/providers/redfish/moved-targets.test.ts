@@ -209,7 +209,7 @@ describe("a firmware target whose ID another program has got", () => {
   test("is not updated if no program has its name, class verify", async () => {
     bmc = await startRedfishBmc({ tls: "http" });
 
-    const error = await errorOf(update([{ id: "BMC", name: "BMC firmware of before" }], 0));
+    const error = await errorOf(update([{ id: "BMC", name: "Former BMC firmware" }], 0));
 
     expect(error).toMatchObject({ class: "verify", uncertain: false });
     expect(bmc.update.accepted).toBe(0);
@@ -273,7 +273,7 @@ describe("what changes its place before any reading is never hit by its place", 
     /** They exchange what they hold, but for these fields. */
     readonly places: readonly [string, string];
     readonly stays?: string;
-    /** The ID that is meant, and the field that tells which resource has it. */
+    /** The wanted ID, and the field that identifies its resource. */
     readonly id: string;
     readonly mark: string;
     readonly use: (client: BmcClient) => Promise<unknown>;
