@@ -117,7 +117,11 @@ it("serves another tenant, and its probes, while one tenant's objects are hostil
     scene.addJob("team-a", `large-${index}`, `silent-${index}`, make());
   scene.addMachine("team-b", "node-b", over(rack.bmc("node-b").port));
   scene.addJob("team-b", "power-on", "node-b", { powerAction: "on" });
-  await vi.waitFor(() => expect(scene.power("team-b", "node-b")).toBe("on"), SOON);
+  // Its power may have been read before the Job, and is read again only minutes later.
+  await vi.waitFor(() => {
+    expect(scene.power("team-b", "node-b")).toBeDefined();
+    expect(rack.machine("node-b").power).toBe("on");
+  }, SOON);
   const probe = await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(SOON.timeout) });
 
   expect(probe.status).toBe(200);
