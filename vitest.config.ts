@@ -28,6 +28,7 @@ export default defineConfig(({ mode }) => ({
     // Real servers and child processes: slow machines need room, a hang must still end.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    reporters: ["./test/support/flaky-reporter.ts", "default"],
     setupFiles: ["test/support/set-up-process.ts"],
     expect: { poll: { timeout: 30_000 } },
     // Most tests wait for sockets, processes and timers: more of them run than there are processors.
