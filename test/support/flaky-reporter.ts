@@ -12,7 +12,7 @@ export default class FlakyReporter implements Reporter {
 
   onTestRunEnd(): void {
     if (this.#flaky.length > 0) {
-      console.warn(`Passed only when repeated:\n${this.#flaky.join("\n")}`);
+      process.stdout.write(`Passed only when repeated:\n${this.#flaky.join("\n")}\n`);
     }
   }
 }
