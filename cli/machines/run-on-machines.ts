@@ -33,8 +33,8 @@ type Environment = Readonly<Record<string, string>>;
 /** Runs an action on machines of an inventory, many at a time. Ends the process with the highest exit code. */
 export async function runOnMachines(name: string, argv: readonly string[]): Promise<never> {
   const action = await loadAction(name);
-  const selection = selectionIn(argv);
-  const flags = action && parseFlags(action, selection.rest);
+  const { selection, rest } = selectionIn(argv);
+  const flags = action && parseFlags(action, rest);
   if (!action || !flags || flags.print) return runNamed("pbnj-worker action", [name, ...argv]);
   const command = `pbnj-worker action ${name}`;
   const { inventory, machines, problems } = chooseMachines(selection);
@@ -58,7 +58,7 @@ export async function runOnMachines(name: string, argv: readonly string[]): Prom
   const format = formatOf(env);
   const log = openActionsLog(format, levelIn(env));
   const { lines } = log;
-  const counted = countedPauses(machines, selection.machines);
+  const counted = countedPauses(machines, selection.machine ?? []);
   const output = openOutput(action, { format, machines, lines });
   const runOne = async (machine: Machine): Promise<number> => {
     if (machine.paused) {

@@ -3,6 +3,8 @@ import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { DirectAccess } from "../core/action/action.ts";
 import type { BmcAddress, MachineOrigin, Pause } from "../core/action/machine-facts.ts";
 import type { HostAccess, MountedConnection } from "../core/ports/runtime.ts";
+import type { LimitRule } from "./inventory-schema.ts";
+import type { Labels } from "./labels.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 
 export interface Machine {
@@ -11,6 +13,7 @@ export interface Machine {
   readonly lockKey: string;
   /** It is out of service: nothing is sent to its BMC. */
   readonly paused?: Pause;
+  readonly labels?: Labels;
 }
 
 export interface Inventory {
@@ -44,6 +47,10 @@ export interface Inventory {
   hosts?(): readonly HostAccess[] | undefined;
   /** For people; `name` is as in `machines`. */
   bmcAddress?(name: string): BmcAddress | undefined;
+  /** How many actions run, or begin, at the machines that share a label. */
+  limits?(): readonly LimitRule[];
+  /** Why a machine with these labels is out of service, wherever its entry comes from. */
+  pauseByLabels?(labels: Labels | undefined): Pause | undefined;
   /** The machine's desired state in the inventory. */
   desiredState?(name: string): DesiredState | undefined;
   /** Where the machine's entry comes from. Absent means an inventory file. */

@@ -28,7 +28,9 @@ export function composeMachines(options: MachinesOptions): Machines {
       const permission = decide(rules, catalogue, action);
       if (!permission.allowed) return { ok: false, reason: permission.reason };
       const resolved = resolveMachine(action, inventory, use.agentIdPattern, (machine) =>
-        hasMachine(use, machine) ? decideMachine(rules, action, machine) : inOtherShard(use, machine),
+        hasMachine(use, machine.name)
+          ? decideMachine(rules, action, machine)
+          : inOtherShard(use, machine.name),
       );
       return resolved.ok ? placeOf(action, resolved, rules, credentials) : resolved;
     },

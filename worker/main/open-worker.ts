@@ -69,7 +69,8 @@ export async function openWorker(
     rules: {
       policy,
       references: referenceRefusal(policy),
-      refusal: (action, machine) => policyRefusal(policy(), own.library, action, machine),
+      refusal: (action, name) =>
+        policyRefusal(policy(), own.library, action, inventory.find(name) ?? { name }),
     },
     control: { journal, observer, isLeading, cluster },
   });

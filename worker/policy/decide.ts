@@ -1,5 +1,6 @@
 import { shortened } from "../../shared/printable.ts";
 import type { Action } from "../core/action/action.ts";
+import type { LabelledMachine } from "../machines/labels.ts";
 import { addressProblem } from "./address-rule.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { environmentProblems, ownConnectionProblem } from "./environment-rule.ts";
@@ -39,11 +40,14 @@ export function decide(policy: Policy, catalogue: Catalogue, action: JudgedActio
   return decisionOf(refusals(policy, catalogue, action));
 }
 
-/** Whether an action may use a machine of this name. Checks names only, so the answer reveals nothing about the inventory. */
+/**
+ * Whether an action may use a machine. Checks its name and labels: one that is not in the inventory has none, so the answer does not
+ * reveal which machines exist.
+ */
 export function decideMachine(
   policy: Pick<Policy, "agents" | "eraseDrives" | "tenants">,
   action: TenantAction & Pick<Action, "agentId">,
-  machine: string,
+  machine: LabelledMachine,
 ): Decision {
   return decisionOf([
     ...refusal("tenants", tenantMachineProblem(action, machine, policy.tenants)),
@@ -52,12 +56,12 @@ export function decideMachine(
   ]);
 }
 
-/** Why the policy forbids an action at a machine of this name, before the action exists; undefined if it allows it. */
+/** Why the policy forbids an action at a machine, before the action exists; undefined if it allows it. */
 export function policyRefusal(
   policy: Policy,
   catalogue: Catalogue,
   action: Action,
-  machine: string,
+  machine: LabelledMachine,
 ): string | undefined {
   for (const decision of [decide(policy, catalogue, action), decideMachine(policy, action, machine)]) {
     if (!decision.allowed) return decision.reason;
