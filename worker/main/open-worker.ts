@@ -158,6 +158,7 @@ export async function openWorker(
     bmcAddress: (name) => inventory.bmcAddress(name),
     machineOrigin: (name) => inventory.origin(name),
     machinePause: (name) => inventory.find(name)?.paused,
+    machineLabels: (name) => inventory.find(name)?.labels,
     agentIds: () => (isLeading() ? agentIds() : []),
     slots: () => slots,
     unfinished: () => journal.unfinished().length,

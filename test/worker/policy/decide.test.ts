@@ -436,7 +436,7 @@ describe("erase-drives", () => {
     const own = { image, environment: { BMC_HOST: "192.0.2.1" } };
 
     expect(ask({}, { image })).toBe(
-      "policy eraseDrives: erase-drives needs the names of the machines whose drives may be erased",
+      "policy eraseDrives: erase-drives needs the names or labels of the machines whose drives may be erased",
     );
     expect(ask({ eraseDrives }, { image })).toBe("allowed");
     expect(ask({ eraseDrives }, own)).toBe(

@@ -1,6 +1,7 @@
 import type { BmcAddress, MachineOrigin, Pause } from "../../core/action/machine-facts.ts";
 import type { LeaderFacts } from "../../kubernetes/leader/leader-election.ts";
 import type { AgentIdCase } from "../../machines/agent-id.ts";
+import type { Labels } from "../../machines/labels.ts";
 import type { DriftSeen } from "./drift-seen.ts";
 import type { NamedHealthFinding } from "./health-finding.ts";
 
@@ -14,6 +15,8 @@ export interface WorkerFacts {
   machineOrigin?(machine: string): MachineOrigin | undefined;
   /** Why a machine is out of service. */
   machinePause?(machine: string): Pause | undefined;
+  /** A machine's labels in the inventory. */
+  machineLabels?(machine: string): Labels | undefined;
   agentIds(): readonly string[];
   /** A machine's last comparison with its desired state. Absent if the worker does not compare. */
   machineDrift?(machine: string): DriftSeen | undefined;
