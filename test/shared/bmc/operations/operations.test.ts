@@ -43,14 +43,4 @@ describe("what the first provider cannot do", () => {
     expect(through).toBe("ipmi");
     expect(lab.client.provider).toBe("redfish");
   });
-
-  test("is unsupported with every reason when none can, before anything is changed", async () => {
-    await using lab = await dualLab();
-
-    const setting = lab.client.setBoot({ device: "safe", persistent: false, mode: "keep" }, signal);
-
-    // IPMI has a safe mode, Redfish's generic BMC has none.
-    await expect(setting).resolves.toMatchObject({ after: { device: "safe" } });
-    await expect(lab.client.takeScreenshot(signal)).rejects.toMatchObject({ class: "unsupported" });
-  });
 });

@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ipmi } from "../../../../../shared/bmc/providers/ipmi/ipmi-provider.ts";
-import { systemClock } from "../../../../../shared/clock.ts";
-import { silentLogger } from "../../../../../shared/logger.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
-import { connectionTo, eventually, limit, openSession, startBmc } from "./bench.ts";
+import { eventually, limit, openSession, startBmc } from "./bench.ts";
 
 /** Packets the BMC got, by name, since a moment. */
 function countFrom(bmc: { log: readonly string[] }) {
@@ -265,25 +262,6 @@ describe.concurrent("a session", () => {
 
     await session.close();
     await expect(session.close()).resolves.toBeUndefined();
-  });
-
-  it("never has more than its own slot, over fifty runs with random ends", async () => {
-    await using bmc = await startBmc({ sessionSlots: 4 });
-    for (let run = 0; run < 50; run += 1) {
-      const abort = new AbortController();
-      const opening = ipmi
-        .open(connectionTo(bmc), { clock: systemClock, log: silentLogger }, abort.signal)
-        .then(async (session) => {
-          await session.power.read(abort.signal).catch(() => undefined);
-          await session.close();
-        });
-      if (run % 2 === 1) setTimeout(() => abort.abort(new Error("enough")), run % 7);
-      await opening.catch((thrown: unknown) => {
-        if (!abort.signal.aborted) throw thrown;
-      });
-      await eventually(() => bmc.sessions() < 3);
-    }
-    expect(bmc.log.filter((name) => name === "Open Session").length).toBeGreaterThanOrEqual(25);
   });
 });
 
