@@ -14,6 +14,7 @@ import {
 import { DesiredState } from "../../shared/contract/desired-state.ts";
 import { type ValueProblem, valueAt } from "../../shared/document/issue-problems.ts";
 import { Count, Duration } from "../document/value-types.ts";
+import { LONGEST_EVERY_MS } from "../core/turns/start-limits.ts";
 import { LabelKey, LabelSelector, MachineLabels } from "./labels.ts";
 import { LONGEST_REASON } from "./pause.ts";
 
@@ -254,7 +255,7 @@ const LimitRule = z
       .max(MOST_RULES),
     atOnce: Count(1, MOST_AT_ONCE).optional(),
     /** The shortest time between two beginnings, in milliseconds. */
-    every: Duration(1, 3_600_000).optional(),
+    every: Duration(1, LONGEST_EVERY_MS).optional(),
   })
   .refine(({ atOnce, every }) => (atOnce ?? every) !== undefined, {
     error: "limits nothing: add atOnce, every or both",
