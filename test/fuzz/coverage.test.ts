@@ -9,7 +9,7 @@ const OTHERS: Readonly<Record<string, string>> = {
     "asynchronous; JSON.parse, after a decompression that is bounded (test/shared/bmc/providers/redfish/properties.test.ts)",
   decode: "undoes one notation for SecretLineRedactor",
   actionMatches: "calls matches, which is a target",
-  ReadingPace: "counts bytes",
+  ReadThrottle: "counts bytes",
   FirstReading: "keeps one value",
   JoinedLineRedactor: "what redactor, which is a target, calls for each line of several texts",
   parseStatement: "what substitute, which is a target, reads between braces",

@@ -15,7 +15,7 @@ const END = nothingToRemove({
 async function begin(journal = new FullJournal()) {
   const { action } = scriptedRequest([]).request;
   const run = new ActionRun(labServices({ journal, clock: new SetClock(), runtime: briefRuntime() }), action);
-  run.place(action, { connected: false });
+  run.setTarget(action, { connected: false });
   await run.begin();
   return { journal, run };
 }

@@ -146,7 +146,7 @@ function eventsOfWorker(world: World, setting: Setting, index: number): readonly
         const disk = new OneDisk(world.disks[index] ?? {}, isFull);
         const run = new ActionRun({ ...SERVICES, journal: disk }, action);
         if (from) run.resume(from);
-        else run.place(action, { connected });
+        else run.setTarget(action, { connected });
         let thrown: unknown;
         const result = await step(run).catch((error: unknown) => {
           thrown = error;
