@@ -12,7 +12,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
       "worker/machines/launch-credentials.ts",
     ],
     testFiles: [
-      "test/worker/{executor-journal,legacy-again,legacy-hooks}.test.ts",
+      "test/worker/{executor-journal,legacy-hooks}.test.ts",
       "test/worker/core/{run,lanes}/*.test.ts",
       "test/worker/machines/launch-credentials.test.ts",
       "test/worker/core/run/crash-points.test.ts",
