@@ -9,15 +9,8 @@ import { MemoryJournal } from "../../../../worker/core/journal/memory-journal.ts
 import type { Machines, Refused } from "../../../../worker/core/ports/machines.ts";
 import type { Runtime } from "../../../../worker/core/ports/runtime.ts";
 import type { Source } from "../../../../worker/core/ports/source.ts";
-import { ReportQueue } from "../../../../worker/core/reports/report-queue.ts";
 import { Executor } from "../../../../worker/core/run/executor.ts";
-import { OrphanSweep } from "../../../../worker/core/run/orphan-sweep.ts";
-import {
-  EarlierRuns,
-  type ExecutorNeeds,
-  LaunchPace,
-  type RunServices,
-} from "../../../../worker/core/run/services.ts";
+import { type ExecutorNeeds } from "../../../../worker/core/run/services.ts";
 import { ActionSlots, type Locks, MachineLocks, Turns } from "../../../../worker/core/turns/turns.ts";
 import { AuthGate } from "../../../../worker/machines/auth-gate.ts";
 import { type CredentialsTarget, LaunchCredentials } from "../../../../worker/machines/launch-credentials.ts";
@@ -130,18 +123,6 @@ export function labNeeds(more: Partial<ExecutorNeeds> = {}): ExecutorNeeds {
     clock: scaledClock(50),
     log: silentLogger,
     ...more,
-  };
-}
-
-/** What the runs of a worker share, with the needs that are given. */
-export function labServices(more: Partial<ExecutorNeeds> = {}): RunServices {
-  const needs = labNeeds(more);
-  return {
-    ...needs,
-    reports: new ReportQueue(needs),
-    sweep: new OrphanSweep({ ...needs, isNeeded: () => false }),
-    pace: new LaunchPace(),
-    earlierRuns: new EarlierRuns(needs.clock),
   };
 }
 

@@ -528,8 +528,6 @@ describe("what others wrote", () => {
   });
 });
 
-describe("the wall clock", () => {});
-
 describe("every answer", () => {
   const paths = [
     "/",
