@@ -10,7 +10,7 @@ import type { Machines, Refused } from "../../../../worker/core/ports/machines.t
 import type { Runtime } from "../../../../worker/core/ports/runtime.ts";
 import type { Source } from "../../../../worker/core/ports/source.ts";
 import { Executor } from "../../../../worker/core/run/executor.ts";
-import { type ExecutorNeeds } from "../../../../worker/core/run/services.ts";
+import type { ExecutorNeeds } from "../../../../worker/core/run/services.ts";
 import { ActionSlots, type Locks, MachineLocks, Turns } from "../../../../worker/core/turns/turns.ts";
 import { AuthGate } from "../../../../worker/machines/auth-gate.ts";
 import { type CredentialsTarget, LaunchCredentials } from "../../../../worker/machines/launch-credentials.ts";
