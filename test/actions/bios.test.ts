@@ -263,15 +263,4 @@ describe.concurrent("reset-bios", () => {
     expect(resultOf(ended)).toMatchObject({ ok: true, changed: true });
     expect(lab.machine.bios.attributes).toMatchObject({ NumCores: 16 });
   });
-
-  it("sends nothing in a dry run", async () => {
-    await using lab = await biosLab();
-
-    const ended = await runAction("reset-bios", { env: { ...lab.env("redfish"), DRY_RUN: "true" } });
-
-    expect(resultOf(ended).message).toContain(
-      "would send POST /redfish/v1/Systems/1/Bios/Actions/Bios.ResetBios {}",
-    );
-    expect(lab.writes()).toEqual([]);
-  });
 });

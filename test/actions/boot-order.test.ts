@@ -108,24 +108,6 @@ describe.concurrent("set-http-boot", () => {
     expect(lab.writes()).toEqual([]);
   });
 
-  it("says in a dry run what it would send, in order", async () => {
-    await using lab = await actionLab();
-
-    const ended = await runAction("set-http-boot", {
-      env: { ...lab.env("redfish"), HTTP_BOOT_URI: URI, DRY_RUN: "true" },
-    });
-
-    expect(resultOf(ended)).toMatchObject({
-      data: {
-        wouldSend: [
-          `PATCH /redfish/v1/Systems/1 {"Boot":{"HttpBootUri":"${URI}"}}`,
-          expect.stringContaining('"BootSourceOverrideTarget":"UefiHttp"'),
-        ],
-      },
-    });
-    expect(lab.writes()).toEqual([]);
-  });
-
   const HTTPS = "https://192.0.2.9/boot.efi";
   const HTTP = "http://192.0.2.9/boot.efi";
   const makes = {

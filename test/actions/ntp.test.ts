@@ -82,26 +82,6 @@ describe.concurrent("set-ntp", () => {
     expect(patches(lab).length).toBeGreaterThan(3);
   });
 
-  it("says in a dry run what it would send, or that nothing would be", async () => {
-    await using lab = await ntpLab(kept);
-    const env = { ...lab.env("redfish"), DRY_RUN: "true" };
-
-    const change = await runAction("set-ntp", { env: { ...env, ...wanted } });
-    const nothing = await runAction("set-ntp", { env: { ...env, NTP_SERVERS: "192.0.2.7" } });
-
-    const body = '{"NTP":{"ProtocolEnabled":true,"NTPServers":["ntp1.example.org","192.0.2.123"]}}';
-    expect(resultOf(change)).toMatchObject({
-      before: kept,
-      changed: false,
-      data: { wouldSend: [`PATCH /redfish/v1/Managers/1/NetworkProtocol ${body}`] },
-    });
-    expect(resultOf(nothing)).toMatchObject({
-      message: "dry run: now NTP on (192.0.2.7), nothing would be sent via redfish",
-      data: { wouldSend: [] },
-    });
-    expect(lab.writes()).toEqual([]);
-  });
-
   it.each(["-x", "a b", "http://ntp.example.org", "a;b"])("refuses the server %j", async (server) => {
     await using lab = await actionLab();
 
