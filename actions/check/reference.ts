@@ -105,6 +105,7 @@ export const reference = actionReference("check", {
   environment: { REQUIRE: "login,power,boot,clock", MAX_CLOCK_SKEW: "2m" },
   keywords: ["preflight", "diagnostics", "clock", "credentials"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 77, ipmi: 37 },
   output: {
     data: z.strictObject({
       checks: z.array(check).describe("One per provider and check, in the order of the checks"),
