@@ -1,10 +1,17 @@
 import { ProviderName } from "../shared/contract/vocabulary.ts";
 import { recordingSchema } from "../shared/recording/recording.ts";
-import { actionFolders, CATALOGUE_FILE, loadAction, loadReference, renderCatalogue } from "./action-folders.ts";
+import {
+  actionFolders,
+  CATALOGUE_FILE,
+  loadAction,
+  loadReference,
+  renderCatalogue,
+} from "./action-folders.ts";
 import { refreshInputPage } from "./action-readme/action-pages.ts";
 import { refreshActionReadme } from "./action-readme/action-readme.ts";
 import { type SharedObjects, sharedObjects } from "./action-readme/shared-objects.ts";
 import { chartFiles } from "./chart/chart-files.ts";
+import { refreshCheckPage } from "./check-page.ts";
 import { refreshCompatibilityPage } from "./compatibility-page.ts";
 import { renderConfigurationPage } from "./configuration-page.ts";
 import { refreshAlerts } from "./deploy-files.ts";
@@ -25,6 +32,7 @@ export const pages: Readonly<Record<string, Render>> = {
   "docs/reference/action-input.md": refreshInputPage,
   [CATALOGUE_FILE]: renderCatalogue,
   "docs/reference/bmc-library.md": refreshLibraryPage,
+  "docs/reference/check.md": refreshCheckPage,
   "docs/reference/compatibility.md": refreshCompatibilityPage,
   "docs/reference/configuration.md": renderConfigurationPage,
   "docs/reference/metrics.md": renderMetricsPage,
