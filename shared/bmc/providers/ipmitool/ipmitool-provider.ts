@@ -1,11 +1,16 @@
 import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { type SpanStart, untraced } from "../../../tracing/tracer.ts";
-import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
+import {
+  capabilitiesOf,
+  defineProvider,
+  type ProviderContext,
+  type SessionWith,
+} from "../../operations/provider.ts";
 import { dataOf, exchange, notingChanges } from "../ipmi/commands/channel.ts";
 import { GET_CHASSIS_STATUS } from "../ipmi/commands/chassis.ts";
 import {
-  IPMI_CAPABILITIES,
+  IPMI_DRIVERS,
   type IpmiCapability,
   type IpmiHint,
   ipmiDrivers,
@@ -18,7 +23,7 @@ import { probe } from "./probe.ts";
 import { ipmitoolSecrets } from "./secrets.ts";
 
 /** IPMI 2.0 over LAN through the ipmitool program, for BMCs that get along with nothing else. */
-export const ipmitool = defineProvider({ name: "ipmitool", capabilities: IPMI_CAPABILITIES, open });
+export const ipmitool = defineProvider({ name: "ipmitool", capabilities: capabilitiesOf(IPMI_DRIVERS), open });
 
 const PROBE_ROUND_TRIPS = 1;
 const PROBING: SpanStart = { name: "Get Channel Authentication Capabilities", kind: "client" };
