@@ -98,11 +98,7 @@ function unmatchedPatterns(
   );
 }
 
-function agentIdsWithoutRule(
-  fixed: readonly string[],
-  { agents }: Pick<Policy, "agents">,
-  path: string,
-): readonly Finding[] {
+function agentIdsWithoutRule(fixed: readonly string[], { agents }: Policy, path: string): readonly Finding[] {
   if (agents === undefined) return [];
   return fixed
     .filter((agentId) => !agents.some(({ agentIds }) => isAmong(agentId, agentIds)))

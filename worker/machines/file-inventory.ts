@@ -1,6 +1,5 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { providersOf } from "../../shared/contract/connection.ts";
-import { defined } from "../../shared/defined.ts";
 import { printableLine } from "../../shared/printable.ts";
 import { bmcAddress } from "./bmc-address.ts";
 import { connectEntry, entryLockKey } from "./connect-entry.ts";
@@ -20,8 +19,8 @@ export interface FileRules extends EntryDefaults {
 }
 
 /**
- * The machines of an inventory file. The file is read once; secrets are read for each connection. Paths in `given` are absolute;
- * `env` resolves the variables they name.
+ * The machines of an inventory file. The file is read once; secrets are read for each connection. Paths in `given` are
+ * absolute; `env` resolves the variables that they name.
  */
 export function fileInventory(
   given: readonly MachineEntry[],
@@ -34,7 +33,7 @@ export function fileInventory(
     given.map((entry): [string, Machine] => {
       const { name, labels, paused: reason } = entry;
       const paused = reason === undefined ? undefined : pauseOf(reason, pausedBy);
-      return [name, { name, lockKey: entryLockKey(entry), ...defined({ paused, labels }) }];
+      return [name, { name, lockKey: entryLockKey(entry), paused, labels }];
     }),
   );
   const all = [...machines.values()];

@@ -1,4 +1,4 @@
-import type { StartLimit } from "../core/turns/start-limits.ts";
+import type { StartLimit } from "../core/queue/start-limits.ts";
 import type { LimitRule } from "./inventory-schema.ts";
 import type { Labels } from "./labels.ts";
 

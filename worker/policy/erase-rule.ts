@@ -1,21 +1,18 @@
 import { connectionGiven } from "../../shared/contract/given.ts";
 import { parseImageReference } from "../../shared/contract/image-reference.ts";
-import type { Action } from "../core/action/action.ts";
 import type { LabelledMachine } from "../machines/labels.ts";
 import { isAmongMachines } from "./machine-rule.ts";
-import type { Policy } from "./policy.ts";
+import type { JudgedAction, Policy, TenantAction } from "./policy.ts";
 
-type ErasePolicy = Pick<Policy, "eraseDrives">;
-
-/** The action of this project that destroys data on drives: the policy must name the machines. */
+/** The action of this project that destroys data on drives. The policy must name its machines. */
 const ERASE = "erase-drives";
 
 const erases = (image: string) => parseImageReference(image)?.name === ERASE;
 
 /** Why an action must not erase drives of any machine; undefined if it may, or does something else. */
 export function eraseProblem(
-  { image, command, environment, secrets }: Pick<Action, "command" | "environment" | "image" | "secrets">,
-  { eraseDrives }: ErasePolicy,
+  { image, command, environment, secrets }: JudgedAction,
+  { eraseDrives }: Policy,
 ): string | undefined {
   if (!erases(image)) return undefined;
   if (eraseDrives.length === 0)
@@ -26,9 +23,9 @@ export function eraseProblem(
 
 /** Why an action must not erase drives of this machine. */
 export function eraseMachineProblem(
-  { image }: Pick<Action, "image">,
+  { image }: TenantAction,
   machine: LabelledMachine,
-  { eraseDrives }: ErasePolicy,
+  { eraseDrives }: Policy,
 ): string | undefined {
   if (!erases(image) || isAmongMachines(machine, eraseDrives)) return undefined;
   return `the drives of machine ${machine.name} must not be erased`;

@@ -3,7 +3,7 @@ import type { Labels } from "../../../worker/machines/labels.ts";
 import { catalogue, loadAction } from "../../../actions/catalogue.ts";
 import { actionLibrary } from "../../../cli/action-library.ts";
 import { decide, decideFile, decideMachine, refusals } from "../../../worker/policy/decide.ts";
-import { cleanPath } from "../../../worker/policy/path.ts";
+import { cleanPath } from "../../../worker/policy/host-path.ts";
 import { EVERY_IMAGE, Policy } from "../../../worker/policy/policy.ts";
 
 const DIGEST = `sha256:${"a".repeat(64)}`;

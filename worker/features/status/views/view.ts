@@ -22,7 +22,7 @@ export interface View {
   readonly blocks: readonly (Html | Block)[];
 }
 
-/** Something on a page with parts that are updated. */
+/** A part of a page whose sections are updated. */
 export interface Block {
   readonly sections: readonly Section[];
   render(): Html;
@@ -37,7 +37,7 @@ export interface Section {
 /** A part of a page that is replaced as a whole: an element with `data-row`, whose ID is unique in its section. */
 export interface Row {
   readonly id: string;
-  /** Changes with the element. */
+  /** Changes whenever the element changes. */
   readonly version: string;
   render(): Html;
 }
@@ -55,7 +55,7 @@ export function row(id: string, element: Html): Row {
   return { id, version: element.version, render: () => element };
 }
 
-/** Sections, and the markup with their rows in it. */
+/** Combines sections with the markup that contains their rows. */
 export function block(sections: readonly Section[], markup: (...rows: readonly Html[][]) => Html): Block {
   return { sections, render: () => markup(...sections.map(({ rows }) => rows.map((one) => one.render()))) };
 }
@@ -63,14 +63,14 @@ export function block(sections: readonly Section[], markup: (...rows: readonly H
 /** How lists show one kind of thing. */
 export interface Kind<T> {
   readonly id: (one: T) => string;
-  /** The first one is the heading of the row. */
+  /** The columns; the first one is the row's heading. */
   readonly columns: readonly Column<T>[];
 }
 
 interface Column<T> {
   readonly head: string;
   readonly class?: "time" | "reason" | "bar" | "name";
-  /** What a list is sorted by with `?sort=`. */
+  /** The key of `?sort=` and the value to sort by. */
   readonly sort?: readonly [key: string, value: (one: T) => string | number];
   readonly show: (one: T, nowMs: number) => HtmlValue;
 }
@@ -79,15 +79,15 @@ interface Column<T> {
 interface List {
   readonly id: string;
   readonly heading: string;
-  /** Beside the heading. */
+  /** Controls next to the heading. */
   readonly controls?: Html;
-  /** How many there are, including those on other pages. */
+  /** The number of items, including those on other pages. */
   readonly count: number;
-  /** Shown if there are no rows; without it, neither is the heading. */
+  /** Text for an empty list. Without it, the heading is hidden as well. */
   readonly none?: string | undefined;
   /** Whether it is one of several parts of a list, under a smaller heading. */
   readonly isPart?: boolean;
-  /** Below the list: links to other pages, or to the rest. */
+  /** Links below the list, for example to other pages. */
   readonly more?: Html | undefined;
 }
 
@@ -98,7 +98,7 @@ export function list(about: List, rows: readonly Row[], container: (rows: readon
     { id: `${id}-count`, rows: [row("count", html`<span data-row="count">${count}</span>`)] },
     { id: `${id}-more`, rows: more ? [row("more", html`<div data-row="more">${more}</div>`)] : [] },
   ];
-  // The style sheet hides what has no rows, also when a script removes the last one.
+  // The style sheet hides lists without rows, even when a script removes the last row.
   return block(
     sections,
     (
@@ -114,7 +114,7 @@ ${none !== undefined && html`<p class="none dim">${none}</p>`}
   );
 }
 
-/** A list as a table. With `path` and `query`, the heads of its columns are links that sort. */
+/** A list as a table. With `path` and `query`, the column heads are links that sort. */
 export function table<T>(
   about: Omit<List, "count"> & { readonly count?: number; readonly path?: string; readonly query?: Query },
   { id: idOf, columns }: Kind<T>,
@@ -165,7 +165,7 @@ export function unknownText(
   return problems.length > 0 && html`<p class="mistake">${problems.join(" ")}</p>`;
 }
 
-/** A page with all of one kind. */
+/** A page with all items of one kind. */
 export function listPage<T>(
   about: {
     readonly path: string;
@@ -199,7 +199,7 @@ export function listPage<T>(
 }
 
 type Fact = readonly [name: string, value: HtmlValue];
-/** Without a value there is no fact. */
+/** A fact that is left out if it has no value. */
 export type MaybeFact = Fact | false | undefined | "";
 
 /** A list of facts that is updated as a whole. */
