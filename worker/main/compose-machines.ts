@@ -1,3 +1,4 @@
+import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Action } from "../core/action/action.ts";
 import type { AccessReading, Machines, Refused, Target } from "../core/ports/machines.ts";
@@ -5,6 +6,7 @@ import { agentIdOf, hasMachine, type MachineUse } from "../machines/agent-id.ts"
 import type { Inventory } from "../machines/inventory.ts";
 import { LaunchCredentials, type LaunchCredentialsOptions } from "../machines/launch-credentials.ts";
 import { type ResolvedMachine, resolveMachine } from "../machines/resolve-machine.ts";
+import { startLimitsOf } from "../machines/start-limits-of.ts";
 import type { Catalogue } from "../policy/catalogue.ts";
 import { decide, decideMachine } from "../policy/decide.ts";
 import { launchTerms } from "../policy/launch-terms.ts";
@@ -33,6 +35,10 @@ export function composeMachines(options: MachinesOptions): Machines {
           : inOtherShard(use, machine.name),
       );
       return resolved.ok ? placeOf(action, resolved, rules, credentials) : resolved;
+    },
+    limitsOf(machine, image) {
+      const labels = machine === undefined ? undefined : inventory.find(machine)?.labels;
+      return startLimitsOf(inventory.limits?.() ?? [], labels, parseImageReference(image)?.name ?? "");
     },
     whilePaused: () => policy().pausedMachines,
     redactorOf: (name, signal) => credentials.redactorOf(inventory, name, signal),

@@ -46,14 +46,19 @@ export class StartLimits {
     this.#clock = clock;
   }
 
+  /** How many actions wait for a limit. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   /**
-   * Resolves when every limit has room. Rejects when the signal aborts. `onWait` is called with the limit in one line if the action has
-   * to wait.
+   * Resolves when every limit has room. Rejects when the signal aborts. `onWait` is called with the limits as text if the action has to
+   * wait.
    */
   async acquire(
     limits: readonly StartLimit[],
     signal: AbortSignal,
-    onWait: (reason: string) => void = () => undefined,
+    onWait: (limit: string) => void = () => undefined,
   ): Promise<LimitedStart> {
     signal.throwIfAborted();
     if (limits.length === 0) return { started: () => undefined, release: () => undefined };
@@ -61,7 +66,7 @@ export class StartLimits {
     const waiting: Waiting = { limits, begin: turn.resolve };
     this.#waiting.add(waiting);
     this.#beginWhatMay();
-    if (this.#waiting.has(waiting)) onWait(`waiting for ${limits.map(limitText).join(" and ")}`);
+    if (this.#waiting.has(waiting)) onWait(limits.map(limitText).join(" and "));
     const stop = () => {
       if (this.#waiting.delete(waiting)) turn.reject(signal.reason);
       this.#beginWhatMay();

@@ -42,6 +42,8 @@ export interface WorkerFacts {
   machineDrift?(machine: string): DriftSeen | undefined;
   /** The number of machines with known hardware; absent if the worker does not read it. */
   hardwareKnown?(): number;
+  /** How many actions wait for a limit of the inventory. */
+  limited?(): number;
   slots(): { readonly limit: number; readonly taken: number };
   /** The number of actions whose outcome the server may not know yet. */
   unfinished(): number;

@@ -13,7 +13,7 @@ function labOf() {
   const held = new Map<string, LimitedStart>();
   const waits: string[] = [];
   const ask = (name: string, of: readonly StartLimit[], signal = never) => {
-    const start = limits.acquire(of, signal, (reason) => waits.push(`${name} ${reason}`)).then((one) => {
+    const start = limits.acquire(of, signal, (limit) => waits.push(`${name}: ${limit}`)).then((one) => {
       begun.push(name);
       held.set(name, one);
     });
@@ -37,7 +37,7 @@ describe("limits of what begins", () => {
     ask("other", [rack("rack=r2", { atOnce: 2 })]);
     await settle();
     expect(begun).toEqual(["a", "b", "other"]);
-    expect(waits).toContain("c waiting for the limit of rack=r1 (2 at once)");
+    expect(waits).toContain("c: the limit of rack=r1 (2 at once)");
 
     held.get("b")?.release();
     held.get("b")?.release();
