@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { stringify } from "yaml";
 import { catalogue, loadAction } from "../../actions/catalogue.ts";
 import { defined } from "../../shared/defined.ts";
-import { loadReference } from "../docs.ts";
+import { loadReference } from "../action-folders.ts";
 import { RepositoryMetadata } from "./artifact-hub.ts";
 import { packageMetadata } from "./package-metadata.ts";
 import { packageReadme } from "./package-readme.ts";
