@@ -15,7 +15,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   readFault: "what faultError, which a target calls, reads",
   decode: "undoes one notation for SecretLineRedactor",
   actionMatches: "calls matches, which is a target",
-  ReadingPace: "counts bytes",
+  ReadThrottle: "counts bytes",
   FirstReading: "keeps one value",
   JoinedLineRedactor: "what redactor, which is a target, calls for each line of several texts",
   parseStatement: "what substitute, which is a target, reads between braces",

@@ -27,7 +27,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
     mutate: ["worker/core/journal/*.ts"],
     testFiles: ["test/worker/core/journal/*.test.ts", "test/system/worker/state-lock.test.ts"],
   },
-  turns: { mutate: ["worker/core/turns/*.ts"], testFiles: ["test/worker/core/turns/*.test.ts"] },
+  queue: { mutate: ["worker/core/queue/*.ts"], testFiles: ["test/worker/core/queue/*.test.ts"] },
   power: {
     mutate: ["shared/bmc/operations/power*.ts"],
     testFiles: [

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { renderConfigurationPage } from "../../scripts/configuration-page.ts";
-import { addConfigOptions } from "../../worker/config/options.ts";
+import { addConfigOptions } from "../../worker/commands/define-commands.ts";
 import { settings } from "../../worker/main/settings.ts";
 
 const command = () => addConfigOptions(new Command("start").exitOverride(), settings);

@@ -21,8 +21,7 @@ import {
   parseRefusal,
 } from "../../../shared/bmc/providers/ipmitool/failure.ts";
 import { faultOf } from "../../../shared/bmc/providers/ironic/fault.ts";
-import { NodeState } from "../../../shared/bmc/providers/ironic/node-state.ts";
-import { refusalOf as refusalOfNode } from "../../../shared/bmc/providers/ironic/occupation.ts";
+import { NodeState, refusalOf as refusalOfNode } from "../../../shared/bmc/providers/ironic/node-state.ts";
 import { LogEvent, parseLogEvent } from "../../../shared/bmc/providers/redfish/drivers/log-event.ts";
 import { clockMs } from "../../../shared/bmc/providers/redfish/drivers/manager.ts";
 import { parseHint } from "../../../shared/bmc/providers/redfish/hint.ts";

@@ -1,9 +1,9 @@
 import { parseTasks } from "../../../actions/run-tasks/parse-tasks.ts";
-import { canonicalHost } from "../../../shared/canonical-host.ts";
 import { parseImageReference } from "../../../shared/contract/image-reference.ts";
 import { composeYaml } from "../../../shared/document/compose-yaml.ts";
 import { parseYaml } from "../../../shared/document/yaml-document.ts";
 import { parseDurationMs } from "../../../shared/duration.ts";
+import { canonicalHost } from "../../../shared/ip-address.ts";
 import { nearestName } from "../../../shared/nearest-name.ts";
 import { parseRecording } from "../../../shared/recording/recording.ts";
 import { formatTable } from "../../../shared/table.ts";

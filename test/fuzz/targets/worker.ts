@@ -5,7 +5,7 @@ import { withoutServiceLinks } from "../../../actions/harness/input/environment.
 import { parseFlags } from "../../../actions/harness/input/flags.ts";
 import { reference as inventory } from "../../../actions/inventory/reference.ts";
 import powerOff from "../../../actions/power-off/action.ts";
-import { readBashWords } from "../../../cli/completion/bash-words.ts";
+import { readBashWords } from "../../../cli/complete.ts";
 import { parseArguments } from "../../../shared/contract/given.ts";
 import { decodeText, FileProblem } from "../../../shared/read-text-file.ts";
 import { parseBootTime } from "../../../worker/core/action/boot-time.ts";
@@ -17,7 +17,7 @@ import {
   describeMachine,
 } from "../../../worker/features/cluster-machines/described-machine.ts";
 import { timestampLayout } from "../../../worker/features/cluster-machines/timestamp-layout.ts";
-import { openMetricsText, preferredFormat } from "../../../worker/features/metrics/exposition.ts";
+import { openMetricsText, preferredFormat } from "../../../worker/features/metrics/metrics.ts";
 import { machineStatus } from "../../../worker/features/rufio/machine-status.ts";
 import { outOfBand } from "../../../worker/features/rufio/out-of-band.ts";
 import { jobOf, machineOf, taskOf } from "../../../worker/features/rufio/rufio-kinds.ts";
@@ -27,9 +27,9 @@ import { addressOf, matches, queryOf } from "../../../worker/features/status/vie
 import { errorOfAnswer, errorOfEvent } from "../../../worker/kubernetes/client/kubernetes-error.ts";
 import { HttpAddress } from "../../../worker/listener/http/http-settings.ts";
 import { namesLoopback } from "../../../worker/listener/loopback.ts";
-import { lastErrorLine } from "../../../worker/machines/last-error-line.ts";
 import { lockKeyOf, serviceLockKey } from "../../../worker/machines/lock-key.ts";
 import { parsePrinted } from "../../../worker/machines/printed-secrets.ts";
+import { lastErrorLine } from "../../../worker/machines/run-secret-command.ts";
 import { readSecretText } from "../../../worker/machines/secret-text.ts";
 import { matchesImagePattern } from "../../../worker/policy/image-rule.ts";
 import { Policy } from "../../../worker/policy/policy.ts";
@@ -56,11 +56,11 @@ import { launchName } from "../../../worker/runtimes/launch-name.ts";
 import { MalformedAction } from "../../../worker/sources/action-fields.ts";
 import { messagesOf } from "../../../worker/sources/grpc/call.ts";
 import { createDialer } from "../../../worker/sources/grpc/dial.ts";
-import { repairStatus } from "../../../worker/sources/grpc/repair-status.ts";
-import { ServerAddress } from "../../../worker/sources/server/server-address.ts";
+import { repairStatus } from "../../../worker/sources/grpc/http2-connection.ts";
+import { ServerAddress } from "../../../worker/sources/server/server-settings.ts";
 import { agentAttributes } from "../../../worker/sources/tink/agent-attributes.ts";
 import { ActionResponseSchema, AgentAttributesSchema } from "../../../worker/sources/tink/gen/workflow_pb.ts";
-import { pollOfError } from "../../../worker/sources/tink/poll-error.ts";
+import { pollOfError } from "../../../worker/sources/tink/tink-api.ts";
 import { actionOf } from "../../../worker/sources/tink/tink-messages.ts";
 import { entryOf } from "../../worker/core/journal/entries.ts";
 import { bytesOf, latin, type Target } from "../target.ts";

@@ -11,7 +11,7 @@ import {
   NotLaunched,
   type Runtime,
 } from "../../../../worker/core/ports/runtime.ts";
-import { BEGUN, TO_BEGIN } from "../../../../worker/features/legacy/returning-ids.ts";
+import { BEGUN, TO_BEGIN } from "../../../../worker/features/legacy/legacy-messages.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 import { scriptedRequest, testConnection } from "../../runtimes/launch-request.ts";
 import { briefRuntime, executorLab, type LabOptions, TARGET } from "./executor-lab.ts";

@@ -22,7 +22,7 @@ import {
   PayloadType,
   parseRmcp,
 } from "../../../../../shared/bmc/providers/ipmi/session/rmcp.ts";
-import { SequenceWindow } from "../../../../../shared/bmc/providers/ipmi/session/sequence-window.ts";
+import { SequenceWindow } from "../../../../../shared/bmc/providers/ipmi/session/session.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
 
 describe("the window of sequence numbers", () => {
