@@ -85,19 +85,6 @@ describe.concurrent("set-boot-order", () => {
       "redfish: asked for boot order PXE NIC 1, Hard Drive, UEFI Shell, the BMC keeps boot order Hard Drive, PXE NIC 1, UEFI Shell",
     );
   });
-
-  it("is unsupported where the BMC offers none", async () => {
-    await using lab = await withoutOrder();
-
-    const ended = await runAction("set-boot-order", {
-      env: { ...lab.env("redfish"), BOOT_ORDER: "PXE NIC 1" },
-    });
-
-    expect(resultOf(ended)).toMatchObject({
-      class: "unsupported",
-      message: "redfish: the BMC offers no boot order",
-    });
-  });
 });
 
 describe.concurrent("set-http-boot", () => {

@@ -198,16 +198,6 @@ describe.concurrent("get-bmc-csr and set-bmc-certificate", () => {
     expect(there.traffic()).toBe(0);
   });
 
-  it.each(["dell-13g-like", "ipmi"])("is unsupported without a certificate service: %s", async (kind) => {
-    await using there = await lab({ certificates: "none" });
-    const { cert } = issue({ key: there.key });
-
-    const said = resultOf(await there.install(cert, kind === "ipmi" ? { BMC_PROVIDERS: "ipmi" } : {}));
-
-    expect(said).toMatchObject({ ok: false, class: "unsupported" });
-    expect(there.writes()).toEqual([]);
-  });
-
   it("is a verification failure if the BMC leaves names out of its CSR", async () => {
     await using there = await lab();
     there.redfish.certificates.ignoresNames = true;

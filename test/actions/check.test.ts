@@ -351,14 +351,6 @@ describe.concurrent("what a BMC does not have", () => {
     expect(ended.code).toBe(code);
   });
 
-  it("does not matter when another provider has it", async () => {
-    await using lab = await actionLab();
-
-    const ended = await runCheck({ ...lab.env(...both), REQUIRE: "ntp,sol" });
-
-    expect(resultOf(ended).message).toMatch(/^all 3 required checks passed; /);
-  });
-
   it("is a usage error in REQUIRE where there is no such check", async () => {
     await using lab = await actionLab();
 

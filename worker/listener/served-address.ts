@@ -8,12 +8,12 @@ import { namesLoopback } from "./loopback.ts";
 export interface ServedAddress<Name extends string> {
   readonly address: Name;
   readonly auth: Name;
-  /** Files for tokens. */
+  /** The settings for token files. */
   readonly tokens: readonly Name[];
   readonly certificate: Name;
   readonly key: Name;
   readonly clientCa: Name;
-  /** What everyone who reaches the address can do without authentication. */
+  /** What anyone who reaches the address can do without authentication. */
   readonly risk: string;
 }
 
@@ -67,15 +67,15 @@ function isExposed(address: unknown): boolean {
   return !namesLoopback(host.includes(":") ? `[${host}]` : host);
 }
 
-/** `{a}, {b} and {c}`. */
+/** Joins names as `{a}, {b} and {c}`. */
 function listed(names: readonly string[], word: "and" | "or"): string {
   const shown = names.map((name) => `{${name}}`);
   return `${shown.slice(0, -1).join(", ")} ${word} ${shown.at(-1)}`;
 }
 
-/** TLS of an address that the worker serves. */
+/** The TLS files of a served address. */
 export interface TlsFiles {
-  /** With its chain; never without `key`. */
+  /** The certificate with its chain; never without `key`. */
   readonly certificate?: NamedText;
   readonly key?: SecretFile;
   readonly clientCa?: NamedText;
@@ -83,7 +83,7 @@ export interface TlsFiles {
 
 /** Reads and checks the files of an address's TLS. */
 export function readTlsFiles<Name extends string>(
-  names: Pick<ServedAddress<Name>, "certificate" | "key" | "clientCa">,
+  names: ServedAddress<Name>,
   settings: Readonly<Record<Name, unknown>>,
   read: ReadNamed,
 ): TlsFiles {

@@ -48,7 +48,7 @@ const FIELDS = [
 
 const [TINY, SHORT, LONG] = [16, 4_096, 16_384];
 /** The longest value of a field that is looked at. */
-const [SHORT_VALUE, LONG_VALUE, TIMES] = [512, 2_048, 8];
+const [SHORT_VALUE, LONG_VALUE, TIMES] = [512, 2_048, 2];
 /** Below this, the processor's time says nothing. */
 const NOTHING_MS = 60;
 /** Four times the length takes four times the time, sixteen times as long in a quadratic pattern. */

@@ -58,24 +58,6 @@ describe("the pages for operators", () => {
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter((name) => !known.includes(name))).toEqual([]);
   });
-
-  it("name each file of a state directory", { timeout: 120_000 }, async () => {
-    await using stage = await Stage.open();
-    const server = await stage.tink();
-    const bmc = await stage.redfish();
-    const machine = { providers: ["redfish"], redfish: { port: bmc.port, scheme: "http" } };
-    const inventory = await stage.inventory(machine);
-    const worker = stage.start(["--grpc-server", server.address, "--inventory", inventory]);
-    await stage.ending(server, { name: "power-status" });
-    worker.kill("SIGTERM");
-    await worker.ended;
-
-    const made = (await readdir(stage.state)).filter((name) => name !== "lock-journal");
-    const [, table = ""] = statePage.split("## The state directory");
-    const named = [...(table.split("\n\n")[1] ?? "").matchAll(/^\| `([\w.]+)/gm)].map(([, name]) => name);
-
-    expect(named).toEqual(expect.arrayContaining(made));
-  });
 });
 
 describe("the backup commands", () => {

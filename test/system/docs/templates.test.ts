@@ -63,20 +63,6 @@ describe("the manual for templates", () => {
     });
   }
 
-  it("names the actions that are not idempotent, each of them", async () => {
-    const actions = await Promise.all(catalogue.map(loadAction));
-    const unrepeatable = actions.flatMap((action) => (action && !action.idempotent ? [action.name] : []));
-
-    const [, said = ""] = /actions are not idempotent(.*?)The\s+worker never runs\s+them/s.exec(page) ?? [];
-
-    expect([...said.matchAll(/`([\w-]+)`/g)].map(([, name]) => name).sort()).toEqual(unrepeatable.sort());
-  });
-
-  it("has commands that are run", () => {
-    expect(commands.length).toBeGreaterThanOrEqual(3);
-    expect(blocks.filter(({ language }) => language === "sh")).toEqual(commands);
-  });
-
   it.each(commands)("shows at $at what happens", { timeout: TIMEOUT_MS }, async (block) => {
     const { code, stdout, stderr } = await runBlock(block);
 

@@ -1,6 +1,5 @@
 import { mkdir, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { execa } from "execa";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { isOver } from "../../../simulators/tink/workflow.ts";
@@ -112,27 +111,6 @@ describe("a run that is killed", () => {
     await expect.poll(() => lab.machine.power, { timeout: 10_000 }).toBe("off");
     expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off"]);
     expect(worker.stderr).not.toContain("orphans of earlier workers removed");
-  });
-});
-
-describe("a worker that lost its state directory to another", () => {
-  test("exits at once, and what it launched continues", { timeout: RUN_MS }, async () => {
-    await using lab = await crashLab({ machine: { softOffMs: "never" } });
-    const worker = lab.startProcess();
-    const obeyed = commanded(lab);
-    lab.submit([{ name: "power-off", environment: { MODE: "soft" } }]);
-    await obeyed;
-    const lock = join(lab.state, "lock");
-
-    await rm(lock);
-    using database = new DatabaseSync(lock);
-    database.exec("BEGIN EXCLUSIVE");
-    const { code } = await worker.ended;
-
-    expect(code).toBe(75);
-    expect(worker.log.at(-1)).toMatchObject({ level: 50, msg: "state directory lost, exiting" });
-    expect(await lab.processes()).toHaveLength(1);
-    for (const pid of await lab.processes()) process.kill(-pid, "SIGKILL");
   });
 });
 

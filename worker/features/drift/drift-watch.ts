@@ -2,7 +2,6 @@ import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
-import { defined } from "../../../shared/defined.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
@@ -12,12 +11,12 @@ import type { Inventory } from "../../machines/inventory.ts";
 import { MachinePaused } from "../../machines/pause.ts";
 import { BusyMachines } from "../shared/busy-machines.ts";
 import type { DriftSeen } from "../shared/drift-seen.ts";
-import type { MachineNotice } from "../shared/machine-notice.ts";
+import type { MachineNotice } from "../shared/facts.ts";
 import type { Comparison } from "./compare-machine.ts";
 import type { Enforcer } from "./enforcer.ts";
 
 export interface DriftWatchOptions {
-  /** Compares a machine once it holds the machine's lock. Rejects with a `BmcError`, and with the signal's reason. */
+  /** Compares a machine while it holds the machine's lock. Rejects with a `BmcError`, and with the signal's reason. */
   readonly compare: (machine: string, desired: DesiredState, signal: AbortSignal) => Promise<Comparison>;
   readonly inventory: Pick<Inventory, "machines" | "desiredState" | "origin">;
   /** Whether this worker's shard has the machine. */
@@ -35,30 +34,30 @@ export interface DriftWatchOptions {
 }
 
 interface Watched {
-  /** Identifies the BMC and the desired state: a change of either starts a new comparison. */
+  /** Identifies the BMC and the desired state. When it changes, a new comparison starts. */
   readonly version: string;
   readonly failures: number;
   readonly seen: DriftSeen;
 }
 
-/** Concurrent comparisons: nothing waits for them. */
+/** The number of concurrent comparisons. */
 const MAX_COMPARISONS = 4;
 /** How often the inventory is checked. */
 const INVENTORY_MS = 60_000;
 const JITTER = 0.1;
 const RETRY: Backoff = { firstMs: 60_000, maxMs: 3_600_000, jitter: 0.5 };
-/** Limits waiting for the machine's lock and reading it, which takes a slow BMC minutes. */
+/** Time limit for waiting for the machine's lock and reading it. A slow BMC takes minutes. */
 const COMPARE_WITHIN_MS = 10 * 60_000;
-/** How soon a machine that an action uses is checked again. */
+/** Pause before a machine that an action uses is checked again. */
 const BUSY_MS = 60_000;
-/** The most fields to log. */
+/** The maximum number of fields in a log message. */
 const MOST_FIELDS = 20;
 
 const YIELDED = new Error("an action needs the machine");
 
 /**
- * Compares the machines with their desired states, each once per interval and after corrections. Comparisons only read, never
- * run beside an action on the machine and never delay one.
+ * Compares the machines with their desired states, once per interval and after corrections. Comparisons only read, never run
+ * together with an action on the machine and never delay one.
  */
 export class DriftWatch {
   readonly #options: DriftWatchOptions & { readonly random: () => number };
@@ -74,7 +73,7 @@ export class DriftWatch {
     this.#options = { random: Math.random, ...options };
     this.#work = new WorkQueue({
       work: (machine, signal) => this.#compare(machine, signal),
-      // `#compare` handles its failures itself.
+      // `#compare` handles its own failures.
       onFailure: () => undefined,
       clock: options.clock,
       concurrency: MAX_COMPARISONS,
@@ -97,7 +96,7 @@ export class DriftWatch {
   find(machine: string): DriftSeen | undefined {
     const seen = this.#watched.get(machine)?.seen;
     if (!seen?.comparedAt && !seen?.error) return undefined;
-    return { ...seen, ...defined({ enforcement: this.#options.enforcer.find(machine) }) };
+    return { ...seen, enforcement: this.#options.enforcer.find(machine) };
   }
 
   /** Runs until the signal aborts and no comparison is in flight. Never rejects. */
@@ -141,7 +140,7 @@ export class DriftWatch {
     this.#work.addAfter(machine, ms);
   }
 
-  /** Schedules the next comparison, unless an earlier one is due. */
+  /** Schedules the next comparison unless an earlier one is due. */
   #compareBy(machine: string, ms: number): void {
     const dueMs = this.#dueMs.get(machine);
     if (dueMs !== undefined && this.#options.clock.monotonicMs() + ms < dueMs) this.#compareIn(machine, ms);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Fault } from "../../../../simulators/redfish/faults.ts";
 import type { TcpFault } from "../../../support/proxy/tcp-fault.ts";
-import { CYCLE, fail, OFF, ON, PXE_ONCE, RESET, succeed } from "./attempt.ts";
+import { fail, OFF, PXE_ONCE, RESET, succeed } from "./attempt.ts";
 import { type RedfishFaultLabOptions, redfishFaultLab } from "./redfish-lab.ts";
 
 /** Ways to lose the answer to a write, and whether the BMC carried it out. */
@@ -32,16 +32,6 @@ describe.concurrent("when the answer to a write is lost", () => {
     expect(lab.sent("POST")).toBe(carriedOut ? 1 : 2);
   });
 
-  test.each(LOST)("on comes true and is done once: %o", async (fault, carriedOut) => {
-    await using lab = await impatientLab({ machine: { power: "off" } });
-    lab.proxy.fail({ ...fault, method: "POST" });
-
-    await succeed((signal) => lab.client.setPower(ON, signal));
-
-    expect(lab.done()).toEqual(["on"]);
-    expect(lab.sent("POST")).toBe(carriedOut ? 1 : 2);
-  });
-
   test.each(LOST)("a reset is not repeated, and said to be uncertain: %o", async (fault, carriedOut) => {
     await using lab = await impatientLab({ machine: { power: "on" } });
     lab.proxy.fail({ ...fault, method: "POST" });
@@ -51,21 +41,6 @@ describe.concurrent("when the answer to a write is lost", () => {
     expect(["unreachable", "timeout", "protocol"]).toContain(error.class);
     expect(error).toMatchObject({ uncertain: true, message: expect.stringContaining("not sent again") });
     expect(lab.done()).toEqual(carriedOut ? ["reset"] : []);
-    expect(lab.sent("POST")).toBe(1);
-  });
-
-  test.each(LOST)("a cycle is not repeated, the machine's state decides: %o", async (fault, carriedOut) => {
-    // Off for long enough that a poll after the lost answer still sees it.
-    const machine = { power: "on", cycleOffMs: 1_000 } as const;
-    const requestTimeoutMs = fault.kind === "stall" ? 600 : IMPATIENT_MS;
-    await using lab = await redfishFaultLab({ machine, requestTimeoutMs });
-    lab.proxy.fail({ ...fault, method: "POST" });
-
-    const run = (signal: AbortSignal) => lab.client.setPower(CYCLE, signal);
-    if (carriedOut) expect(await succeed(run)).toMatchObject({ after: "on", changed: true });
-    else expect(await fail(run)).toMatchObject({ uncertain: true });
-
-    expect(lab.done()).toEqual(carriedOut ? ["cycle"] : []);
     expect(lab.sent("POST")).toBe(1);
   });
 
@@ -82,18 +57,6 @@ describe.concurrent("when the answer to a write is lost", () => {
 });
 
 describe.concurrent("when the answer to a read is lost", () => {
-  test.each<[TcpFault]>([[{ kind: "reset-before" }], [{ kind: "reset-after" }]])(
-    "before anything was sent, it is asked again: %o",
-    async (fault) => {
-      await using lab = await impatientLab({ machine: { power: "on" } });
-      lab.proxy.fail({ ...fault, method: "GET" });
-
-      await succeed((signal) => lab.client.setPower(OFF, signal));
-
-      expect(lab.done()).toEqual(["off"]);
-    },
-  );
-
   test.each<[TcpFault]>([
     [{ kind: "reset-before" }],
     [{ kind: "reset-after" }],
@@ -176,17 +139,6 @@ describe.concurrent("an answer that is no Redfish", () => {
 describe.concurrent("a session that ends on the BMC's side", () => {
   const session = { redfish: { auth: "session" } };
 
-  test("before the command is renewed once, and the command done once", async () => {
-    await using lab = await redfishFaultLab({ machine: { power: "on" }, ...session });
-    await succeed((signal) => lab.client.getPower(signal));
-    lab.bmc.sessions.expireAll();
-
-    await succeed((signal) => lab.client.setPower(OFF, signal));
-
-    expect(lab.done()).toEqual(["off"]);
-    expect(lab.proxy.log.filter((line) => line.endsWith("/Sessions"))).toHaveLength(2);
-  });
-
   test("at the command itself is renewed, and the command done once", async () => {
     let expired = false;
     await using lab = await redfishFaultLab({
@@ -202,15 +154,6 @@ describe.concurrent("a session that ends on the BMC's side", () => {
 
     expect(lab.done()).toEqual(["off"]);
     expect(lab.sent("POST")).toBe(4);
-  });
-
-  test("after the command is renewed, and the command not repeated", async () => {
-    await using lab = await redfishFaultLab({ machine: { power: "on" }, ...session });
-    lab.machine.once("command", () => lab.bmc.sessions.expireAll());
-
-    await succeed((signal) => lab.client.setPower(OFF, signal));
-
-    expect(lab.done()).toEqual(["off"]);
   });
 
   test("because the password has changed is auth after one more login, so that no account is locked", async () => {
@@ -355,28 +298,6 @@ describe.concurrent("a BMC that restarts in mid-operation", () => {
 });
 
 describe.concurrent("a BMC that accepts and does something else", () => {
-  test("with the boot override: verify, with what was asked and what is kept", async () => {
-    await using lab = await redfishFaultLab({ bmc: { profile: "supermicro-reverting" } });
-
-    const error = await fail((signal) => lab.client.setBoot(PXE_ONCE, signal));
-
-    expect(error).toMatchObject({
-      class: "verify",
-      message: expect.stringMatching(/asked for pxe once \(uefi\), the BMC keeps none/),
-    });
-    // Once more with If-Match, which some BMCs need without saying so.
-    expect(lab.sent("PATCH")).toBe(2);
-  });
-
-  test("with power that stays as it is: timeout, and the command is not repeated", async () => {
-    await using lab = await redfishFaultLab({ machine: { power: "on", powerOffMs: 60_000 } });
-
-    const error = await fail((signal) => lab.client.setPower(OFF, signal));
-
-    expect(error).toMatchObject({ class: "timeout", message: expect.stringContaining("not off after") });
-    expect(lab.done()).toEqual(["off"]);
-  });
-
   test("with power that returns by itself: timeout, never reported as off", async () => {
     await using lab = await redfishFaultLab({ machine: { power: "on" } });
     lab.machine.on("power", (power) => {
