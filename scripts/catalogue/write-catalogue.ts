@@ -52,7 +52,7 @@ export async function writeCatalogue(
 }
 
 /** The hub reads YAML 1.1, where a plain `on` is a boolean and a plain date a time: such text is quoted. */
-export function yamlText(value: unknown): string {
+function yamlText(value: unknown): string {
   return stringify(value, { compat: "yaml-1.1", lineWidth: 0, aliasDuplicateObjects: false });
 }
 

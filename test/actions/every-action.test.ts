@@ -1,3 +1,4 @@
+import { readdir } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { catalogue } from "../../actions/catalogue.ts";
 import { OPERATIONS } from "../../shared/bmc/operations/table.ts";
@@ -193,6 +194,35 @@ describe.concurrent("bad input", () => {
     expect(lab.traffic()).toBe(0);
     expect(lab.leaks(ended)).toEqual([]);
   });
+});
+
+/** A request as a plan names it, without its body. */
+const PLANNED = /^(POST|PATCH|PUT|DELETE) \S+/;
+
+describe.concurrent("a dry run", () => {
+  it.each(runs.filter(({ reference }) => !reference.readsOnly))(
+    "of $name via $provider sends nothing, and names what the run then sends",
+    async ({ provider, ...subject }) => {
+      await using lab = await subjectLab(subject);
+      if (subject.name === "watch-console") lab.machine.print("iPXE initialising devices...\r\n");
+      const files = await readdir(lab.folder);
+
+      const planned = await lab.start([provider], { DRY_RUN: "true" }).ended;
+      const left = [lab.writes(), lab.done(), await readdir(lab.folder)];
+      const ended = await lab.start([provider]).ended;
+
+      const { data, ...said } = resultOf(planned);
+      const { wouldSend } = data as { readonly wouldSend: readonly string[] };
+      expect(said).toMatchObject({ ok: true, changed: false, message: expect.stringMatching(/^dry run/) });
+      expect(left).toEqual([[], [], files]);
+      if (resultOf(ended).changed) expect(wouldSend).not.toEqual([]);
+      const named = wouldSend.flatMap((step) => PLANNED.exec(step)?.[0] ?? []);
+      if (provider === "redfish") {
+        expect(lab.redfish.log.filter((line) => named.includes(line))).toEqual(named);
+      }
+      expect(lab.leaks(planned)).toEqual([]);
+    },
+  );
 });
 
 describe.concurrent("the example", () => {
