@@ -71,7 +71,7 @@ export async function openWorker(
       policy,
       references: referenceRefusal(policy),
       refusal: (action, name) =>
-        policyRefusal(policy(), own.library, action, inventory.find(name) ?? { name }),
+        policyRefusal(policy(), { catalogue: own.library, clock }, action, inventory.find(name) ?? { name }),
     },
     control: { journal, observer, isLeading, cluster },
   });
@@ -99,6 +99,7 @@ export async function openWorker(
       ...{
         use: config,
         catalogue: own.library,
+        clock,
         inventory,
         policy,
         authGate,
