@@ -8,10 +8,10 @@ export function defineDrift(command: Command): void {
   addMachineOptions(
     command
       .description(
-      "Compare machines with the desired state in their inventory entries. Changes nothing without --enforce, which changes " +
-        "boot device, NTP and BIOS settings, updates firmware, and turns machines on or off.",
-    )
-    .option("--inventory <file>", "the inventory with the machines"),
+        "Compare machines with the desired state in their inventory entries. Changes nothing without --enforce, which changes " +
+          "boot device, NTP and BIOS settings, updates firmware, and turns machines on or off.",
+      )
+      .option("--inventory <file>", "the inventory with the machines"),
   )
     .option(
       "--enforce",

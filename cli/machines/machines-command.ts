@@ -7,7 +7,13 @@ import { formatTable } from "../../shared/table.ts";
 import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
 import type { Inventory, Machine } from "../../worker/machines/inventory.ts";
 import { endWithUsage } from "../usage-problem.ts";
-import { addMachineOptions, isNarrowed, type MachineChoice, matching, readInventory } from "./select-machines.ts";
+import {
+  addMachineOptions,
+  isNarrowed,
+  type MachineChoice,
+  matching,
+  readInventory,
+} from "./select-machines.ts";
 
 const COMMAND = "pbnj-worker machines";
 const OUTPUTS = ["table", "json", "yaml"];
@@ -20,7 +26,9 @@ interface Flags extends MachineChoice {
 /** `pbnj-worker machines`. */
 export function defineMachines(command: Command): void {
   command
-    .description("List machines of an inventory with their BMCs and labels. Reads no password and asks no BMC.")
+    .description(
+      "List machines of an inventory with their BMCs and labels. Reads no password and asks no BMC.",
+    )
     .option("--inventory <file>", "the inventory with the machines");
   addMachineOptions(command)
     .option("--output <table|json|yaml>", "output format", "table")

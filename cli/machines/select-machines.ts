@@ -41,9 +41,10 @@ export function collectNames(value: string, earlier: readonly string[] = []): re
 }
 
 /** The selection of an action's command line, and the arguments that are the action's own. */
-export function selectionIn(
-  argv: readonly string[],
-): { readonly selection: Selection; readonly rest: readonly string[] } {
+export function selectionIn(argv: readonly string[]): {
+  readonly selection: Selection;
+  readonly rest: readonly string[];
+} {
   const { flags, strays } = parseArguments(argv);
   const valuesOf = (name: string) =>
     flags.filter(({ flag }) => flag === name).map(({ value }) => value ?? "");

@@ -13,8 +13,8 @@ import {
 } from "../../shared/contract/connection.ts";
 import { DesiredState } from "../../shared/contract/desired-state.ts";
 import { type ValueProblem, valueAt } from "../../shared/document/issue-problems.ts";
-import { Count, Duration } from "../document/value-types.ts";
 import { LONGEST_EVERY_MS } from "../core/queue/start-limits.ts";
+import { Count, Duration } from "../document/value-types.ts";
 import { LabelKey, LabelSelector, MachineLabels } from "./labels.ts";
 import { LONGEST_REASON } from "./pause.ts";
 
@@ -249,7 +249,9 @@ const LimitRule = z
     per: LabelKey,
     actions: z
       .array(
-        z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, { error: "must be an action's name, such as power-on" }),
+        z
+          .string()
+          .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, { error: "must be an action's name, such as power-on" }),
       )
       .min(1)
       .max(MOST_RULES),

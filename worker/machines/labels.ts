@@ -8,22 +8,26 @@ const PREFIX = "[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?";
 const KEY = new RegExp(`^(?:${PREFIX}/)?${NAME}$`);
 const VALUE = new RegExp(`^(?:${NAME})?$`);
 
+const KEY_PROBLEM = "must be the key of a label, such as rack or example.org/rack";
 const MOST_LABELS = 64;
 const LONGEST_SELECTOR = 1_000;
 
 /** The key of a label (Kubernetes, "Labels and Selectors", syntax and character set). */
-export const LabelKey = z
-  .string()
-  .regex(KEY, { error: "must be the key of a label, such as rack or example.org/rack" });
+export const LabelKey = z.string().regex(KEY, { error: KEY_PROBLEM });
 
 /** The labels of one machine. A value that YAML reads as a number or a truth value needs quotes. */
 export const MachineLabels = z
   .record(
-    LabelKey,
+    z.string(),
     z
       .string({ error: 'must be text, in quotes if it looks like a number, such as "12"' })
       .regex(VALUE, { error: "must have at most 63 letters, digits, -, _ and ., such as r12" }),
   )
+  .superRefine((labels, context) => {
+    for (const key of Object.keys(labels)) {
+      if (!KEY.test(key)) context.addIssue({ code: "custom", message: KEY_PROBLEM, path: [key] });
+    }
+  })
   .refine((labels) => Object.keys(labels).length <= MOST_LABELS, {
     error: `must have at most ${MOST_LABELS} labels`,
   });

@@ -42,7 +42,10 @@ export function parseInventory(input: InventoryInput): Checked<Inventory> {
   if (!parsed.ok) return parsed;
   const { entries, ...rules } = parsed.value;
   const folder = dirname(resolve(input.path));
-  return { ...parsed, value: fileInventory(entries, input.env, { ...rules, folder, file: basename(input.path) }) };
+  return {
+    ...parsed,
+    value: fileInventory(entries, input.env, { ...rules, folder, file: basename(input.path) }),
+  };
 }
 
 /** Parses an inventory into its entries, merged with the defaults and with absolute paths. */

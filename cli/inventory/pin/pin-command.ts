@@ -70,7 +70,10 @@ async function pinChosen(chosen: Chosen, flags: PinFlags, signal: AbortSignal): 
   };
   const results = await surveyCertificates(chosen.entries, options, signal);
   if (results.length > 0) await writeText(process.stdout, `${surveyTable(results)}\n`);
-  else complain("every machine has a fingerprint or a CA: name machines with --machine or --selector, or use --all");
+  else
+    complain(
+      "every machine has a fingerprint or a CA: name machines with --machine or --selector, or use --all",
+    );
   const { machine = [], replace = [] } = flags;
   const counted = countedPauses(
     chosen.entries.map(({ name, paused }) => ({ name, paused: paused !== undefined })),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Labels } from "../../../worker/machines/labels.ts";
 import { catalogue, loadAction } from "../../../actions/catalogue.ts";
+import type { Labels } from "../../../worker/machines/labels.ts";
 import { decide, decideFile, decideMachine, refusals } from "../../../worker/policy/decide.ts";
 import { cleanPath } from "../../../worker/policy/host-path.ts";
 import { EVERY_IMAGE, Policy } from "../../../worker/policy/policy.ts";
@@ -560,6 +560,8 @@ describe("agent IDs", () => {
   });
 
   it("act on every machine without such a rule", () => {
-    expect(decideMachine(TRUSTING, { ...ACTION, agentId: "any" }, { name: "node-1" })).toEqual({ allowed: true });
+    expect(decideMachine(TRUSTING, { ...ACTION, agentId: "any" }, { name: "node-1" })).toEqual({
+      allowed: true,
+    });
   });
 });

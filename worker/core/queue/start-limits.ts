@@ -131,7 +131,9 @@ export class StartLimits {
     for (const waiting of this.#waiting) {
       const { limits } = waiting;
       const isBehind = limits.some(({ key }) => taken.has(key));
-      const waitMs = isBehind ? Number.POSITIVE_INFINITY : Math.max(...limits.map((one) => this.#waitMs(one)));
+      const waitMs = isBehind
+        ? Number.POSITIVE_INFINITY
+        : Math.max(...limits.map((one) => this.#waitMs(one)));
       if (waitMs > 0) {
         nextMs = Math.min(nextMs, waitMs);
         for (const { key } of limits) taken.add(key);

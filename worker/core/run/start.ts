@@ -202,7 +202,10 @@ class Start {
       onLimited: (by: string) => {
         limited = { by, sinceMs: clock.monotonicMs() };
         const { machine } = target;
-        log.info({ ...this.#run.fields, ...defined({ machine }), reason: by }, "action waiting: limit reached");
+        log.info(
+          { ...this.#run.fields, ...defined({ machine }), reason: by },
+          "action waiting: limit reached",
+        );
         this.#showProgress({ text: `waiting for ${by}` });
       },
     };

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { type LimitedStart, type StartLimit, StartLimits } from "../../../../worker/core/queue/start-limits.ts";
+import {
+  type LimitedStart,
+  type StartLimit,
+  StartLimits,
+} from "../../../../worker/core/queue/start-limits.ts";
 import { SetClock } from "../../../support/set-clock.ts";
 
 const rack = (name: string, about: Partial<StartLimit>): StartLimit => ({ key: name, of: name, ...about });
@@ -13,10 +17,12 @@ function labOf() {
   const held = new Map<string, LimitedStart>();
   const waits: string[] = [];
   const ask = (name: string, of: readonly StartLimit[], signal = never) => {
-    const start = limits.acquire(of, signal, (limit) => waits.push(`${name}: ${limit}`)).then((one) => {
-      begun.push(name);
-      held.set(name, one);
-    });
+    const start = limits
+      .acquire(of, signal, (limit) => waits.push(`${name}: ${limit}`))
+      .then((one) => {
+        begun.push(name);
+        held.set(name, one);
+      });
     start.catch(() => undefined);
     return start;
   };

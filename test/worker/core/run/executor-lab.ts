@@ -144,7 +144,15 @@ export function executorLab(
   runtime: Runtime,
   journal: ActionJournal,
   observer: Observers = noObserver,
-  { locks = new MachineLocks(), source, locate, pausedMachines, redactorOf, limitsOf, ...more }: LabOptions = {},
+  {
+    locks = new MachineLocks(),
+    source,
+    locate,
+    pausedMachines,
+    redactorOf,
+    limitsOf,
+    ...more
+  }: LabOptions = {},
 ) {
   const reports: ActionStatus[] = [];
   const from = labSource({

@@ -38,7 +38,10 @@ it("an action waits for a limit that it shares with another machine, and says so
   firstRuns.resolve();
 
   expect(await Promise.all([first, second])).toMatchObject([{ ok: true }, { ok: true }]);
-  expect(progressOf("second").slice(0, 2)).toEqual(["waiting for the limit of rack=r1 (1 at once)", undefined]);
+  expect(progressOf("second").slice(0, 2)).toEqual([
+    "waiting for the limit of rack=r1 (1 at once)",
+    undefined,
+  ]);
   expect(reports.map(({ action, message }) => `${action.actionId}: ${message}`)).toContainEqual(
     expect.stringMatching(/^second: running, after \d.* of waiting for the limit of rack=r1 \(1 at once\)$/),
   );

@@ -124,7 +124,9 @@ describe("the overview", () => {
     });
 
     const [filtered, divided, mistaken] = await Promise.all(
-      ["selector=rack%3Dr9", "group=rack", "group=row&sort=colour&selector=%3D"].map((q) => lab.text(`/?${q}`)),
+      ["selector=rack%3Dr9", "group=rack", "group=row&sort=colour&selector=%3D"].map((q) =>
+        lab.text(`/?${q}`),
+      ),
     );
 
     expect(rowsOf(filtered ?? "", "machines")).toEqual(["b", "c"]);

@@ -1,9 +1,9 @@
 import { count } from "../../../../shared/count.ts";
 import type { Pause } from "../../../core/action/machine-facts.ts";
+import { type Labels, Selector } from "../../../machines/labels.ts";
 import type { Difference } from "../../shared/drift-seen.ts";
 import type { ActionRecord, Failure, MachineRecord, PowerReading } from "../board/records.ts";
 import { actionKind, actionLink, progressNote, resultText, stateText, timeText } from "./actions.ts";
-import { type Labels, Selector } from "../../../machines/labels.ts";
 import { type Html, html } from "./html.ts";
 import { matches, type Query } from "./query.ts";
 import {
@@ -120,7 +120,13 @@ export function machineList(query: Query, sources: Sources): View {
   const { facts: worker, clock } = sources;
   const all = shownMachines(worker.machines(), sources);
   const hasLabels = all.some(({ labels }) => labels !== undefined);
-  const about = { path: "/machines", heading: "Machines", states: machineStates, search: "Machine", hasLabels };
+  const about = {
+    path: "/machines",
+    heading: "Machines",
+    states: machineStates,
+    search: "Machine",
+    hasLabels,
+  };
   const machines = machinesIn(query, all);
   return listPage(about, machineKind, machines, query, clock.monotonicMs());
 }

@@ -176,7 +176,9 @@ const GROUP_CELLS: Readonly<Record<string, (records: FailureGroup["records"], no
     Machine(records) {
       const names = [...new Set(records.flatMap(({ machine }) => machine ?? []))];
       const left = names.length - NAMED_MACHINES;
-      const links = names.slice(0, NAMED_MACHINES).map((name, index) => [index > 0 && ", ", machineLink(name)]);
+      const links = names
+        .slice(0, NAMED_MACHINES)
+        .map((name, index) => [index > 0 && ", ", machineLink(name)]);
       return names.length === 0 ? NOTHING : html`${links}${left > 0 && ` and ${left} more`}`;
     },
     State: ([first]) => stateText(first),

@@ -160,7 +160,9 @@ export function unknownText(
     ...(sort === "" || keys.includes(sort.replace(/^-/, ""))
       ? []
       : [`There is no order by ${sort}: choose ${keys.join(", ")}.`]),
-    ...(selector === "" || Selector.parse(selector) ? [] : [`${selector} ${SELECTOR_SYNTAX.replace("must be", "is not")}.`]),
+    ...(selector === "" || Selector.parse(selector)
+      ? []
+      : [`${selector} ${SELECTOR_SYNTAX.replace("must be", "is not")}.`]),
   ];
   return problems.length > 0 && html`<p class="mistake">${problems.join(" ")}</p>`;
 }
