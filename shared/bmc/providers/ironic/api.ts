@@ -156,3 +156,9 @@ function conflict({ message, uncertain }: BmcError, words: string): BmcError {
     ? new BmcError("busy", message, { uncertain })
     : new BmcError("busy", message, { locked: true });
 }
+
+/** For people: `PUT /v1/nodes/node-1/states/power {"target":"power on"}`. */
+export function describeRequest({ method, path, query, body }: IronicRequest): string {
+  const whole = `${method} /v1${path}${query === undefined ? "" : `?${query}`}`;
+  return body === undefined ? whole : `${whole} ${JSON.stringify(body)}`;
+}

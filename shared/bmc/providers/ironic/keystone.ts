@@ -1,17 +1,17 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
+import type { ErrorClass } from "../../../contract/error-class.ts";
 import type { KeystoneOptions } from "../../../contract/ironic-options.ts";
 import { connectionLine, type NameOption } from "../../../contract/name-option.ts";
 import { defined } from "../../../defined.ts";
 import { INPUT_BYTES } from "../../../input-limits.ts";
-import type { Secret } from "../../../secret.ts";
+import { Secret } from "../../../secret.ts";
 import { serviceEndpoint } from "../../http/endpoint.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
 import { jsonIn } from "../../http/json-in.ts";
 import { statusError } from "../../http/status-error.ts";
 import type { ProviderContext } from "../../operations/provider.ts";
-import { headerSecret } from "./authentication.ts";
 
 /** A token answers with the whole service catalogue. */
 const MAX_BODY_BYTES = INPUT_BYTES.keystoneAnswer;
@@ -116,4 +116,10 @@ function tokenRequest(options: KeystoneOptions, { method, username, password }: 
       ? { system: { all: true } }
       : { project: { name: project, domain: { name: projectDomain } } };
   return { auth: { identity: { methods: ["password"], password: { user } }, scope } };
+}
+
+/** A token that goes into a header: one word of visible ASCII. */
+export function headerSecret(what: string, text: string, errorClass: ErrorClass): Secret {
+  if (/^[\x21-\x7e]{1,16384}$/.test(text)) return new Secret(text);
+  throw new BmcError(errorClass, `${what} is not a token: it must be one word of plain ASCII`);
 }

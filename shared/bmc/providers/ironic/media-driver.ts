@@ -7,8 +7,7 @@ import {
   type MediaImage,
   refuseBeyondUrls,
 } from "../../operations/media.ts";
-import type { IronicRequest } from "./api.ts";
-import { describeRequest } from "./fault.ts";
+import { describeRequest, type IronicRequest } from "./api.ts";
 import type { IronicNode } from "./node.ts";
 import { orUndefined } from "./optional-reading.ts";
 

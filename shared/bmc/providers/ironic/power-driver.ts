@@ -6,8 +6,7 @@ import { FirstReading } from "../../http/first-reading.ts";
 import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
 import { ChangeFailed } from "../../operations/read-back.ts";
 import { effectOfPower } from "../../operations/write-proof.ts";
-import type { IronicRequest } from "./api.ts";
-import { describeRequest } from "./fault.ts";
+import { describeRequest, type IronicRequest } from "./api.ts";
 import type { IronicNode } from "./node.ts";
 import type { NodeState } from "./node-state.ts";
 
