@@ -19,7 +19,7 @@ import { ipmiSol } from "./drivers/sol-driver.ts";
 import { IpmiUsers } from "./drivers/user-driver.ts";
 import { SdrRepository } from "./records/sdr-repository.ts";
 
-/** What IPMI has beyond power and boot. It has no command for media, time servers or screenshots. */
+/** The capabilities of IPMI besides power and boot. It has no commands for media, time servers or screenshots. */
 export const IPMI_CAPABILITIES = [
   "users",
   "manager",
@@ -43,13 +43,13 @@ export interface IpmiDrivers extends Pick<Drivers, "power" | IpmiCapability> {
 interface IpmiDriverContext {
   readonly clock: Clock;
   readonly hint: IpmiHint;
-  /** What the channel's sessions ask for. */
+  /** The privilege level that the channel's sessions request. */
   readonly privilege: SessionPrivilege;
-  /** The address of the controller behind the BMC that the channel leads to, if it does. */
+  /** The address of the controller behind the BMC, if the channel leads to one. */
   readonly address?: number | undefined;
 }
 
-/** Everything that IPMI can do, over whatever carries the commands. */
+/** All drivers of IPMI, on any channel for commands. */
 export function ipmiDrivers(
   carrier: CommandChannel,
   { clock, hint, privilege, address }: IpmiDriverContext,
@@ -83,7 +83,7 @@ const IpmiHint = z.object({
 });
 export type IpmiHint = z.infer<typeof IpmiHint>;
 
-/** Anything that is no hint reads as an empty one. */
+/** Parses a hint; anything else counts as an empty one. */
 export function parseHint(hint: unknown): IpmiHint {
   const parsed = IpmiHint.safeParse(hint);
   return parsed.success ? parsed.data : {};

@@ -13,10 +13,10 @@ import { routeTo } from "./session/route.ts";
 import { IpmiSession } from "./session/session.ts";
 import { UdpTransport } from "./session/transport.ts";
 
-/** The console is a payload of the session, which a program in between does not hand on. */
+/** The console is a payload of the session, which a program in between would not pass on. */
 const CAPABILITIES = [...IPMI_CAPABILITIES, "console"] as const;
 
-/** IPMI 2.0 over LAN (RMCP+) with cipher suite 17 or 3, encrypted and authenticated, no program needed. */
+/** IPMI 2.0 over LAN (RMCP+) with cipher suite 17 or 3, encrypted and authenticated. Needs no program. */
 export const ipmi = defineProvider({ name: "ipmi", capabilities: CAPABILITIES, open });
 
 async function open(
