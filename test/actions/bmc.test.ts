@@ -96,23 +96,6 @@ describe.concurrent.each([
     expect(lab.writes()).toHaveLength(1);
     await eventually(() => lab.redfish.sessions.count + lab.ipmi.sessions() === 0);
   });
-
-  it.each(["cold", "warm"] as const)("says in a dry run what a %s reset would send", async (kind) => {
-    await using lab = await actionLab();
-
-    const ended = await runAction("bmc-reset", {
-      env: { ...lab.env(provider), ...dryRun, KIND: kind },
-    });
-
-    const said = resultOf(ended);
-    const step = types
-      ? new RegExp(`^POST .*Manager\\.Reset \\{"ResetType":"${types[kind]}"\\}$`)
-      : new RegExp(`^${kind} reset$`, "i");
-    expect(said).toMatchObject({ ok: true, changed: false });
-    expect(said.data).toEqual({ wouldSend: [expect.stringMatching(step)] });
-    expect(said.message).toMatch(/^dry run: now .*firmware .*, would send /);
-    expect(lab.writes()).toEqual([]);
-  });
 });
 
 /** Both BMCs accept a reset, and do this instead. */
@@ -191,19 +174,6 @@ describe.concurrent("send-nmi", () => {
 
     expect(resultOf(ended)).toMatchObject({ ok: true, provider: "ipmi" });
     expect(lab.done()).toEqual(["nmi"]);
-  });
-
-  it.each([
-    ["redfish", /^POST .*ComputerSystem\.Reset \{"ResetType":"Nmi"\}$/],
-    ["ipmi", /^Chassis Control: diagnostic interrupt \(0x04\)$/],
-  ] as const)("says in a dry run via %s what it would send", async (provider, step) => {
-    await using lab = await actionLab({ machine: { power: "on" } });
-
-    const ended = await runAction("send-nmi", { env: { ...lab.env(provider), ...dryRun } });
-
-    expect(resultOf(ended)).toMatchObject({ ok: true, before: "on", changed: false });
-    expect(resultOf(ended).data).toEqual({ wouldSend: [expect.stringMatching(step)] });
-    expect(lab.done()).toEqual([]);
   });
 });
 

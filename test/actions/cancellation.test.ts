@@ -76,8 +76,6 @@ it.concurrent("SIGTERM while the input is read ends the action before anything i
   expect(lab.traffic()).toBe(0);
 });
 
-describe.concurrent("a session that is being opened", () => {});
-
 it.concurrent("a BMC that does not answer the logout does not hold up the end for long", async () => {
   await using lab = await actionLab();
   lab.redfish.fail({ kind: "silent", method: "DELETE" });

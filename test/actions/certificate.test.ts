@@ -210,18 +210,6 @@ describe.concurrent("get-bmc-csr and set-bmc-certificate", () => {
     expect(said.message).toContain("lacks bmc-7.example.org, 192.0.2.11");
   });
 
-  it("show what they would send in a dry run", async () => {
-    await using there = await lab();
-
-    const csr = resultOf(await there.getCsr({ COMMON_NAME: "bmc-7", DRY_RUN: "true" }));
-    const said = resultOf(await there.install(issue({ key: there.key }).cert, { DRY_RUN: "true" }));
-
-    expect(csr.message).toContain("would send POST /redfish/v1/CertificateService/Actions/");
-    expect(said.message).toContain("now certificate CN=simulator");
-    expect(said.message).toContain("CertificateService.ReplaceCertificate");
-    expect(there.writes()).toEqual([]);
-  });
-
   it("show the CSR on a terminal, because the next run makes another key", async () => {
     await using there = await lab();
 

@@ -263,16 +263,6 @@ describe.concurrent("set-bmc-network", () => {
     expect(resultOf(ended).message).toContain("name the interface: the BMC has eth0 (");
     expect(resultOf(named)).toMatchObject({ ok: true, after: { id: "eth0", vlan: 7 } });
   });
-
-  it.each(TESTED_PROVIDERS)("shows what it would send in a dry run: %s", async (provider) => {
-    await using there = await lab();
-
-    const ended = await there.run(provider, { ADDRESS: "127.0.0.13", DRY_RUN: "true" });
-
-    expect(resultOf(ended).message).toContain("would send");
-    expect(resultOf(ended).message).toContain("127.0.0.13");
-    expect(there.writes()).toEqual([]);
-  });
 });
 
 it.each(TESTED_PROVIDERS)("get-bmc-network lists the interfaces: %s", async (provider) => {

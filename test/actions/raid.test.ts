@@ -160,15 +160,6 @@ describe.concurrent("set-raid", () => {
     expect(resultOf(other)).toMatchObject({ ok: false, class: "verify" });
     expect(resultOf(other).message).toContain("the BMC has 1 volume (os RAID0)");
   });
-
-  it("tells what it would send", async () => {
-    await using lab = await actionLab();
-
-    const ended = await setRaid(lab, "os RAID1 drives=2", { DRY_RUN: "true" });
-
-    expect(resultOf(ended).message).toMatch(/would send POST .*\/Volumes \{"Name":"os","RAIDType":"RAID1"/);
-    expect(sent(lab)).toEqual([]);
-  });
 });
 
 describe.concurrent("clear-raid", () => {

@@ -96,19 +96,4 @@ describe.concurrent("screenshot", () => {
     expect(ended.code).toBe(2);
     expect(lab.traffic()).toBe(0);
   });
-
-  it("says in a dry run what it would send, and writes nothing", async () => {
-    await using lab = await screenLab();
-    const file = join(lab.folder, "screen.png");
-
-    const ended = await runAction("screenshot", {
-      env: { ...lab.env("redfish"), SCREENSHOT_FILE: file, DRY_RUN: "true" },
-    });
-
-    expect(resultOf(ended).data).toEqual({
-      wouldSend: [expect.stringMatching(/^POST .*ExportServerScreenShot \{"FileType":"ServerScreenShot"\}$/)],
-    });
-    expect(lab.writes()).toEqual([]);
-    expect(await readdir(lab.folder)).toEqual([]);
-  });
 });

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -16,7 +16,6 @@ const BACK_UP_PAGE = "docs/how-to/back-up-and-restore.md";
 const alertPage = await readFile("docs/how-to/respond-to-alerts.md", "utf8");
 const classPage = await readFile("docs/reference/error-classes.md", "utf8");
 const backUpPage = await readFile(BACK_UP_PAGE, "utf8");
-const statePage = await readFile("docs/explanation/exactly-once.md", "utf8");
 
 const Rules = z.object({
   groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string().optional() }).loose()) }).loose()),

@@ -3,7 +3,6 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { catalogue, loadAction } from "../../../actions/catalogue.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { PROGRAM } from "../../cli/program.ts";

@@ -5,7 +5,12 @@ import { defined } from "../../../defined.ts";
 import { TimeoutReached } from "../../../timeout.ts";
 import { type SpanStart, untraced } from "../../../tracing/tracer.ts";
 import { FirstReading } from "../../http/first-reading.ts";
-import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
+import {
+  capabilitiesOf,
+  defineProvider,
+  type ProviderContext,
+  type SessionWith,
+} from "../../operations/provider.ts";
 import {
   type Answer,
   type CommandChannel,
@@ -15,7 +20,7 @@ import {
 } from "../ipmi/commands/channel.ts";
 import { GET_CHASSIS_STATUS } from "../ipmi/commands/chassis.ts";
 import {
-  IPMI_CAPABILITIES,
+  IPMI_DRIVERS,
   type IpmiCapability,
   type IpmiHint,
   ipmiDrivers,
@@ -29,7 +34,7 @@ import { IpmitoolChannel } from "./channel.ts";
 import { ipmitoolSecrets } from "./secrets.ts";
 
 /** IPMI 2.0 over LAN through the ipmitool program, for BMCs that get along with nothing else. */
-export const ipmitool = defineProvider({ name: "ipmitool", capabilities: IPMI_CAPABILITIES, open });
+export const ipmitool = defineProvider({ name: "ipmitool", capabilities: capabilitiesOf(IPMI_DRIVERS), open });
 
 const PROBE_ROUND_TRIPS = 1;
 const PROBING: SpanStart = { name: "Get Channel Authentication Capabilities", kind: "client" };

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { Fault } from "../../../../simulators/redfish/faults.ts";
 import type { TcpFault } from "../../../support/proxy/tcp-fault.ts";
 import { fail, OFF, PXE_ONCE, RESET, succeed } from "./attempt.ts";
 import { type RedfishFaultLabOptions, redfishFaultLab } from "./redfish-lab.ts";
@@ -72,17 +71,6 @@ describe.concurrent("when the answer to a read is lost", () => {
     expect(lab.sent("POST")).toBe(1);
   });
 
-  test("by a slow loris at the very first request, it ends with the request's time: timeout", async () => {
-    await using lab = await impatientLab();
-    lab.proxy.fail({ kind: "stall", bytes: 40, dripMs: 20, times: 99 });
-
-    const error = await fail((signal) => lab.client.setPower(OFF, signal));
-
-    expect(error.class).toBe("timeout");
-    expect(lab.done()).toEqual([]);
-    expect(lab.sent("GET")).toBe(1);
-  });
-
   test("permanently in mid-operation, it ends with the class of the loss and the command is not repeated", async () => {
     await using lab = await impatientLab({ machine: { power: "on" } });
     lab.machine.once("command", () => lab.proxy.cut());
@@ -93,47 +81,6 @@ describe.concurrent("when the answer to a read is lost", () => {
     expect(lab.done()).toEqual(["off"]);
     expect(lab.sent("POST")).toBe(1);
   });
-});
-
-describe.concurrent("an answer that is no Redfish", () => {
-  const strange: readonly [Fault["kind"]][] = [["truncated"], ["bad-json"], ["oversized"], ["wrong-type"]];
-
-  test.each(strange)("at the first request changes nothing: %s", async (kind) => {
-    await using lab = await redfishFaultLab({ machine: { power: "on" } });
-    lab.bmc.fail({ kind, method: "GET", times: 99 });
-
-    const error = await fail((signal) => lab.client.setPower(OFF, signal));
-
-    // What is large and says nothing could be a list without its members.
-    expect(error).toMatchObject({ class: kind === "oversized" ? "verify" : "protocol", uncertain: false });
-    expect(lab.done()).toEqual([]);
-    // A body that is cut is asked for again, a few times.
-    expect(lab.sent("GET")).toBeLessThanOrEqual(12);
-  });
-
-  test.each(strange)("in mid-operation does not repeat the command: protocol, %s", async (kind) => {
-    await using lab = await redfishFaultLab({ machine: { power: "on" } });
-    lab.machine.once("command", () => lab.bmc.fail({ kind, method: "GET", times: 99 }));
-
-    const error = await fail((signal) => lab.client.setPower(OFF, signal));
-
-    expect(error.class).toBe("protocol");
-    expect(lab.done()).toEqual(["off"]);
-    expect(lab.sent("POST")).toBe(1);
-  });
-
-  test.each<[Fault["kind"]]>([["bad-json"], ["wrong-type"], ["oversized"], ["truncated"]])(
-    "to the command itself leaves the state to decide: %s",
-    async (kind) => {
-      await using lab = await redfishFaultLab({ machine: { power: "on" } });
-      lab.bmc.fail({ kind, method: "POST" });
-
-      const report = await succeed((signal) => lab.client.setPower(OFF, signal));
-
-      expect(report.after).toBe("off");
-      expect(lab.done()).toEqual(["off"]);
-    },
-  );
 });
 
 describe.concurrent("a session that ends on the BMC's side", () => {
@@ -255,16 +202,6 @@ describe.concurrent("an entity tag that someone else has made out of date", () =
     });
     return lab;
   };
-
-  test("once is fetched again, and the override stands as asked", async () => {
-    await using lab = await racingLab(1);
-
-    const report = await succeed((signal) => lab.client.setBoot(PXE_ONCE, signal));
-
-    expect(report.after).toEqual(PXE_ONCE);
-    expect(lab.machine.override).toEqual({ device: "pxe", enabled: "once", mode: "uefi" });
-    expect(lab.sent("PATCH")).toBe(2);
-  });
 
   test("again and again ends in a refusal after a bounded number of writes, without overwriting", async () => {
     await using lab = await racingLab(999);

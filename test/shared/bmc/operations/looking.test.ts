@@ -156,8 +156,6 @@ describe("a client that takes silence for an answer", () => {
   });
 });
 
-describe("closing", () => {});
-
 describe("the hints of several clients", () => {
   const known = { provider: "ipmi", providers: { ipmi: { cipherSuite: 3 }, amt: { reading: "get" } } };
 

@@ -15,15 +15,8 @@ import {
   type Locks,
   MachineLocks,
 } from "../../../../worker/core/queue/action-queue.ts";
-import { ReportQueue } from "../../../../worker/core/reports/report-queue.ts";
 import { Executor } from "../../../../worker/core/run/executor.ts";
-import { OrphanSweep } from "../../../../worker/core/run/orphan-sweep.ts";
-import {
-  EarlierRuns,
-  type ExecutorNeeds,
-  LaunchThrottle,
-  type RunServices,
-} from "../../../../worker/core/run/services.ts";
+import type { ExecutorNeeds } from "../../../../worker/core/run/services.ts";
 import { AuthGate } from "../../../../worker/machines/auth-gate.ts";
 import { type CredentialsTarget, LaunchCredentials } from "../../../../worker/machines/launch-credentials.ts";
 import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
@@ -135,18 +128,6 @@ export function labNeeds(more: Partial<ExecutorNeeds> = {}): ExecutorNeeds {
     clock: scaledClock(50),
     log: silentLogger,
     ...more,
-  };
-}
-
-/** What the runs of a worker share, with the needs that are given. */
-export function labServices(more: Partial<ExecutorNeeds> = {}): RunServices {
-  const needs = labNeeds(more);
-  return {
-    ...needs,
-    reports: new ReportQueue(needs),
-    sweep: new OrphanSweep({ ...needs, isNeeded: () => false }),
-    throttle: new LaunchThrottle(),
-    earlierRuns: new EarlierRuns(needs.clock),
   };
 }
 

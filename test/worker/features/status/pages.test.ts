@@ -57,8 +57,8 @@ describe("the overview", () => {
     expect(page).toContain('value="rack1-"');
   });
 
-  test("of 3,000 machines at work has all of them at a glance, and a bounded size", async () => {
-    const names = Array.from({ length: 3_000 }, (_, index) => `node-${String(index).padStart(4, "0")}`);
+  test("of 1,000 machines at work has all of them at a glance, and a bounded size", async () => {
+    const names = Array.from({ length: 1_000 }, (_, index) => `node-${String(index).padStart(4, "0")}`);
     await using lab = await statusLab({ machines: names });
     const { tell } = lab;
     for (const name of names) {
@@ -72,9 +72,9 @@ describe("the overview", () => {
 
     expect(rowsOf(page, "machines")).toEqual(names);
     expect(["failures", "in-flight"].map((id) => rowsOf(page, id).length)).toEqual([5, 4]);
-    expect(page).toContain('<a href="/actions?state=failed">All 3000 actions</a>');
+    expect(page).toContain('<a href="/actions?state=failed">All 1000 actions</a>');
     expect(page).toContain('class="grid dense"');
-    expect(Buffer.byteLength(page)).toBeLessThan(600_000);
+    expect(Buffer.byteLength(page)).toBeLessThan(250_000);
   });
 
   test("is sorted by urgency on request, and filtered by a state beside others", async () => {
@@ -527,8 +527,6 @@ describe("what others wrote", () => {
     expect(page.length).toBeLessThan(10_000);
   });
 });
-
-describe("the wall clock", () => {});
 
 describe("every answer", () => {
   const paths = [
