@@ -1,16 +1,16 @@
 import * as z from "zod/mini";
 import { jsonIn } from "../../http/json-in.ts";
 
-/** Ironic's own errors are JSON in a string of JSON; its middleware and HTTP basic answer plainer ones. */
+/** Ironic's own errors are JSON in a string of JSON. Its middleware and HTTP basic authentication answer plainer ones. */
 const Envelope = z.object({ error_message: z.union([z.string(), z.object({ faultstring: z.string() })]) });
 const Fault = z.object({ faultstring: z.string() });
 
-/** What an answer with a status of success says that is an error all the same; empty if it is none. */
+/** The error in an answer with a status of success; empty if there is none. */
 export function denialOf(text: string): string {
   return Envelope.safeParse(jsonIn(text)).success ? faultOf(text) : "";
 }
 
-/** What an error answer says, in one line; empty if it says nothing that can be read. */
+/** The message of an error answer in one line; empty if it contains none that can be read. */
 export function faultOf(text: string): string {
   const body = jsonIn(text);
   const envelope = Envelope.safeParse(body);

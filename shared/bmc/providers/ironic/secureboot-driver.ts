@@ -5,7 +5,7 @@ import type { IronicNode } from "./node.ts";
 
 const MINOR = 76;
 
-/** Secure Boot as Ironic last read it from the BMC, or set it. */
+/** Secure Boot as Ironic last read it from the BMC or set it. */
 export function ironicSecureBoot(node: IronicNode): SecureBootDriver {
   function request(enabled: boolean): IronicRequest {
     node.api.require(MINOR, "Secure Boot");

@@ -12,7 +12,7 @@ const COMMAND = 0x38;
 /** BMCs with IPMI 1.5 may refuse the bit that requests version 2.0. */
 const INVALID_FIELD = 0xcc;
 
-/** The newest IPMI version that an answer to the question offers: bit 1 of the extended capabilities. Undefined for anything else. */
+/** The newest IPMI version in an answer: bit 1 of the extended capabilities. Undefined for anything else. */
 export function answeredVersion(datagram: Buffer): "1.5" | "2.0" | undefined {
   const message = datagram.subarray(MESSAGE_OFFSET);
   const [, netFn = 0, , , , command, code, , authTypes = 0, , extended = 0] = message;

@@ -15,7 +15,7 @@ import type { ManagedManager } from "./managed-manager.ts";
 import type { Members } from "./members.ts";
 import { isResult, namedTask, readTaskBody, type TaskReading } from "./task-state.ts";
 
-/** The write that started a task. Its body is kept for its secrets, which stay out of messages. */
+/** The write that started a task. Its body is kept in order to remove its secrets from messages. */
 type StartingRequest = Pick<HttpRequest, "method" | "path" | "body">;
 
 /** Another resource that says how the work goes, beside its task. */
