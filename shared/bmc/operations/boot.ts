@@ -14,9 +14,9 @@ import { ok, unsupported } from "./finding.ts";
 import type { PowerDriver } from "./power.ts";
 import { awaitState, insisting, READ_BACK_MS, refusalOf, reported } from "./read-back.ts";
 
-/** Result of setting a boot override. */
+/** The result of setting a boot override. */
 export interface BootReport {
-  /** The override as read back; its device is `unknown` if the BMC cannot show it. */
+  /** The override that was read back. Its device is `unknown` if the BMC cannot show it. */
   readonly after: BootOverride;
   /** Whether anything was sent. */
   readonly changed: boolean;
