@@ -19,13 +19,7 @@ import {
   notingChanges,
 } from "../ipmi/commands/channel.ts";
 import { GET_CHASSIS_STATUS } from "../ipmi/commands/chassis.ts";
-import {
-  IPMI_DRIVERS,
-  type IpmiCapability,
-  type IpmiHint,
-  ipmiDrivers,
-  parseHint,
-} from "../ipmi/drivers.ts";
+import { IPMI_DRIVERS, type IpmiCapability, type IpmiHint, ipmiDrivers, parseHint } from "../ipmi/drivers.ts";
 import { isDowngrade, suitePlan } from "../ipmi/session/cipher-suite.ts";
 import { sendUntilAnswered } from "../ipmi/session/retransmission.ts";
 import { UdpTransport } from "../ipmi/session/transport.ts";
@@ -34,7 +28,11 @@ import { IpmitoolChannel } from "./channel.ts";
 import { ipmitoolSecrets } from "./secrets.ts";
 
 /** IPMI 2.0 over LAN through the ipmitool program, for BMCs that work with nothing else. */
-export const ipmitool = defineProvider({ name: "ipmitool", capabilities: capabilitiesOf(IPMI_DRIVERS), open });
+export const ipmitool = defineProvider({
+  name: "ipmitool",
+  capabilities: capabilitiesOf(IPMI_DRIVERS),
+  open,
+});
 
 const PROBE_ROUND_TRIPS = 1;
 const PROBING: SpanStart = { name: "Get Channel Authentication Capabilities", kind: "client" };

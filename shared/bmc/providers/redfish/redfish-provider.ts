@@ -33,7 +33,11 @@ const CLOSE_MS = 5_000;
  * Redfish (DMTF DSP0266) over one kept-alive connection. With a hint and basic authentication, opening sends
  * nothing: the first operation's own request proves BMC, path and password.
  */
-export const redfish = defineProvider({ name: "redfish", capabilities: capabilitiesOf(REDFISH_DRIVERS), open });
+export const redfish = defineProvider({
+  name: "redfish",
+  capabilities: capabilitiesOf(REDFISH_DRIVERS),
+  open,
+});
 
 async function open(
   connection: Connection,
