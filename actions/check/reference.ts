@@ -47,7 +47,8 @@ const NOT_PART = unsupported("not part of the provider redfish");
 
 /** Recorded in a run against `npm run simulate -- redfish --latency 40`; nothing answered at the port of IPMI. */
 const redfish = references.map(({ name, example = NOT_PART, roundTrips: { redfish: each } }) => ({
-  ...{ provider: "redfish" as const, check: name },
+  provider: "redfish" as const,
+  check: name,
   ...example,
   ...defined({ roundTrips: each }),
 }));
