@@ -106,7 +106,7 @@ it("what the policy lets pass leaves the worker's connection as it is", async ()
       const { machine: _, ...connection } = used;
       expect(JSON.parse(serialiseConnection(connection))).toEqual(JSON.parse(serialiseConnection(own)));
     }),
-    { numRuns: 1_000 },
+    { numRuns: 400 },
   );
 });
 
@@ -127,7 +127,7 @@ it("a connection that the action would use is one that the policy and the worker
       if (used.machine?.trim()) expect(located.ok).toBe(false);
       else expect(located).toHaveProperty("lockKey");
     }),
-    { numRuns: 1_000 },
+    { numRuns: 400 },
   );
 });
 
@@ -141,7 +141,7 @@ it("a connection value that the policy sees is one that the action reads or refu
       if (found.length === 0) return;
       expect(await connectionUsed(text, own)).toBeUndefined();
     }),
-    { numRuns: 1_000 },
+    { numRuns: 400 },
   );
 });
 
@@ -185,6 +185,6 @@ it("retries that the policy lets pass are those that the action makes, within th
       expect(read.input.common.retries).toBeGreaterThanOrEqual(0);
       expect(read.input.common.retries).toBeLessThanOrEqual(2);
     }),
-    { numRuns: 1_000 },
+    { numRuns: 400 },
   );
 });

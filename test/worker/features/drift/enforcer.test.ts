@@ -287,15 +287,6 @@ describe("a machine whose desired state is enforced", () => {
     expect(found?.state).toBe("pending");
   });
 
-  test("keeps firmware that is newer than desired", async () => {
-    const desired = { firmware: { BIOS: { version: "1.0", image: "https://192.0.2.9/b" } }, enforce: true };
-    const { pass, started } = lab({ desired });
-
-    await pass(5 * HOUR);
-
-    expect(started).toEqual([]);
-  });
-
   test("returns to it once no other action has used it for the quiet time", async () => {
     const { off, pass, started, used } = lab();
     await pass(QUIET + MINUTE);
