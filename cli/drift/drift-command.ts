@@ -18,7 +18,7 @@ export interface DriftFlags extends MachineChoice {
   readonly output: string;
 }
 
-/** Compares machines with their desired states. Resolves to the exit code; ends the process for a wrong command line. */
+/** Compares machines with their desired states. Resolves to the exit code, or ends the process if the command line is wrong. */
 export async function drift(flags: DriftFlags, unknown: readonly string[]): Promise<number> {
   const { inventory: path = "", machine = [], enforce = false, concurrency, output } = flags;
   const chosen = chooseMachines({ ...flags, inventory: path });

@@ -62,7 +62,7 @@ export function selectionIn(argv: readonly string[]): {
   };
 }
 
-/** The machines that are meant, and what is wrong with the selection. */
+/** Returns the selected machines and what is wrong with the selection. */
 export function chooseMachines({ concurrency, inventory: path, ...choice }: Selection): {
   readonly inventory: Inventory | undefined;
   readonly machines: readonly Machine[];
@@ -114,8 +114,8 @@ export function matching<Known extends LabelledMachine>(
 }
 
 /**
- * The machines out of service that count as failures: those that were named, not only matched, and all of them if no other machine
- * was chosen.
+ * Returns the machines out of service that count as failures: machines that were named and not only matched, or all of them
+ * if no other machine was selected.
  */
 export function countedPauses(
   chosen: readonly { readonly name: string; readonly paused?: unknown }[],
@@ -157,7 +157,7 @@ export function readInventory(path: string, problems: string[]): Inventory | und
   return undefined;
 }
 
-/** The text of the file that a flag names; undefined, with a problem, if it cannot be read. */
+/** Reads the file that a flag names. Returns undefined and adds a problem if that fails. */
 export function inventoryText(path: string, problems: string[], flag = "--inventory"): string | undefined {
   try {
     return readTextFile(path);

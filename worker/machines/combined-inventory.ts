@@ -6,8 +6,8 @@ import type { BmcAddress, MachineOrigin } from "../core/action/machine-facts.ts"
 import type { HostAccess, MountedConnection } from "../core/ports/runtime.ts";
 import { directMachine } from "./direct-machine.ts";
 import type { ConnectionReading, DirectMachine, Inventory, Machine } from "./inventory.ts";
-import type { LimitRule } from "./inventory-schema.ts";
 import { refusePaused } from "./pause.ts";
+import type { LimitRule } from "./start-limits-of.ts";
 
 /**
  * Combines the machines of an inventory file, which may be replaced, with those of a cluster. The file's machines come first

@@ -6,9 +6,10 @@ import { connectEntry, entryLockKey } from "./connect-entry.ts";
 import { readCredentials } from "./credentials.ts";
 import { directMachine, type EntryDefaults } from "./direct-machine.ts";
 import type { Inventory, Machine } from "./inventory.ts";
-import type { LimitRule, MachineEntry, PauseRule } from "./inventory-schema.ts";
+import type { MachineEntry, PauseRule } from "./inventory-schema.ts";
 import { pauseOf, pauseReason, refusePaused } from "./pause.ts";
 import type { Environment } from "./run-secret-command.ts";
+import type { LimitRule } from "./start-limits-of.ts";
 
 /** What an inventory file says beside its machines. */
 export interface FileRules extends EntryDefaults {

@@ -262,7 +262,6 @@ const LimitRule = z
   .refine(({ atOnce, every }) => (atOnce ?? every) !== undefined, {
     error: "limits nothing: add atOnce, every or both",
   });
-export type LimitRule = z.infer<typeof LimitRule>;
 
 /** The whole file, with unmerged entries. */
 export const InventoryFile = z.strictObject({

@@ -11,7 +11,6 @@ import { fileInventory } from "./file-inventory.ts";
 import type { Inventory } from "./inventory.ts";
 import {
   InventoryFile,
-  type LimitRule,
   MachineDefaults,
   MachineEntry,
   type PauseRule,
@@ -22,6 +21,7 @@ import { mergeDefaults } from "./merge-defaults.ts";
 import { pauseReason } from "./pause.ts";
 import type { Environment } from "./run-secret-command.ts";
 import { secretWarnings } from "./secret-warnings.ts";
+import type { LimitRule } from "./start-limits-of.ts";
 
 export interface InventoryInput {
   readonly path: string;

@@ -1,6 +1,15 @@
 import type { StartLimit } from "../core/queue/start-limits.ts";
-import type { LimitRule } from "./inventory-schema.ts";
 import type { Labels } from "./labels.ts";
+
+/** A limit as an inventory file has it. */
+export interface LimitRule {
+  /** The key of the label. */
+  readonly per: string;
+  readonly actions: readonly string[];
+  readonly atOnce?: number | undefined;
+  /** In milliseconds. */
+  readonly every?: number | undefined;
+}
 
 /** The limits of an inventory that an action has at a machine with these labels. A machine without a rule's label has none of it. */
 export function startLimitsOf(
