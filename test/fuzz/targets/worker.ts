@@ -8,6 +8,7 @@ import powerOff from "../../../actions/power-off/action.ts";
 import { readBashWords } from "../../../cli/completion/bash-words.ts";
 import { parseArguments } from "../../../shared/contract/given.ts";
 import { decodeText, FileProblem } from "../../../shared/read-text-file.ts";
+import { actionEntries } from "../../../worker/core/action/action-journal.ts";
 import { parseBootTime } from "../../../worker/core/action/boot-time.ts";
 import { hardwareSeen } from "../../../worker/core/action/hardware-seen.ts";
 import { decodeEntry, encodeEntry } from "../../../worker/core/journal/entry-text.ts";
@@ -286,7 +287,7 @@ export const workerTargets: readonly Target[] = [
     tokens: [...JSON_TOKENS, "}\n{", '"phase":"ended",', '"handle":{', '"version":1,', '"checksum":'],
     around: [[`${JSON.stringify(entryOf("a1", "launched")).slice(0, -2)},`, "}}"]],
     longest: 64 * 1_024,
-    call: decodeEntry,
+    call: (text) => decodeEntry(text, actionEntries),
     covers: ["decodeEntry"],
   },
   {

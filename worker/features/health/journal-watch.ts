@@ -1,6 +1,7 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
-import type { JournalSeen, Observer } from "../../core/action/observer.ts";
+import type { Observer } from "../../core/action/observer.ts";
+import type { JournalSeen } from "../../core/journal/journal.ts";
 import type { HealthFinding } from "../shared/health-finding.ts";
 
 /** Whether the state directory is writable, according to the journal's last operations. */

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
+import { actionEntries, MemoryJournal } from "../../../../worker/core/action/action-journal.ts";
 import {
   isSettled,
   isUnreported,
   type JournalEntry,
   type JournalPhase,
-} from "../../../../worker/core/journal/entry.ts";
-import { MemoryJournal } from "../../../../worker/core/journal/memory-journal.ts";
-import { mustLast, STATES, type StateRule } from "../../../../worker/core/journal/states.ts";
+} from "../../../../worker/core/action/entry.ts";
+import { STATES, type StateRule } from "../../../../worker/core/action/states.ts";
 import { failedAction, nothingToRemove } from "../../../../worker/core/ports/outcome.ts";
 import { ActionRun } from "../../../../worker/core/run/action-run.ts";
 import { SetClock } from "../../../support/set-clock.ts";
@@ -307,7 +307,7 @@ class OneDisk extends MemoryJournal {
 
   override async write(entry: JournalEntry): Promise<void> {
     if (this.#isFull) throw new Error("ENOSPC");
-    this.now = { entry, synced: mustLast(entry) ? entry : this.now.synced };
+    this.now = { entry, synced: actionEntries.ruleOf(entry).isSynced ? entry : this.now.synced };
   }
 
   override async remove(): Promise<void> {

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import type { ActionStatus } from "../../../../worker/core/action/action.ts";
-import { MemoryJournal } from "../../../../worker/core/journal/memory-journal.ts";
+import { MemoryJournal } from "../../../../worker/core/action/action-journal.ts";
 import { scriptedRequest } from "../../runtimes/launch-request.ts";
 import { briefRuntime, executorLab } from "./executor-lab.ts";
 
