@@ -14,6 +14,8 @@ export interface WorkQueueOptions {
   readonly onFailure: (key: string, failure: Failure) => void;
   readonly clock: Clock;
   readonly concurrency: number;
+  /** Default: like controller-runtime's rate limiter, per key. */
+  readonly retry?: Backoff;
   /** The tenant a key belongs to; undefined for the operator's own keys. A tenant leaves slots to others: see `SHARE`. */
   readonly tenantOf?: (key: string) => string | undefined;
 }
@@ -21,7 +23,6 @@ export interface WorkQueueOptions {
 /** The part of the slots that other tenants leave over which one tenant may take, so that a slot remains for the next tenant. */
 const SHARE = 0.75;
 
-/** Like controller-runtime's rate limiter, per key. */
 const RETRY: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
 
 /** Created once: an abort without a reason creates an error with a stack. */
@@ -126,7 +127,7 @@ export class WorkQueue {
   }
 
   async #process(key: string, signal: AbortSignal): Promise<void> {
-    const { work, onFailure } = this.#options;
+    const { work, onFailure, retry = RETRY } = this.#options;
     try {
       await work(key, signal);
       this.#failures.delete(key);
@@ -134,7 +135,7 @@ export class WorkQueue {
       if (signal.aborted) return;
       const failures = (this.#failures.get(key) ?? 0) + 1;
       this.#failures.set(key, failures);
-      const waitMs = backoffMs(RETRY, failures);
+      const waitMs = backoffMs(retry, failures);
       onFailure(key, { thrown, failures, waitMs });
       this.addAfter(key, waitMs);
     } finally {
