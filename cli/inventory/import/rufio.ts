@@ -3,6 +3,7 @@ import { defined } from "../../../shared/defined.ts";
 import type { Problem } from "../../../shared/document/problem.ts";
 import { decodeText, FileProblem, fileProblemOf } from "../../../shared/read-text-file.ts";
 import { Secret } from "../../../shared/secret.ts";
+import { readSecretText } from "../../../worker/document/secret-text.ts";
 import {
   type ConnectionSource,
   connectionDocument,
@@ -10,7 +11,6 @@ import {
 import { describeMachine } from "../../../worker/features/cluster-machines/described-machine.ts";
 import { loginUse } from "../../../worker/features/cluster-machines/secret-uses.ts";
 import { apiVersionOf, KINDS, keyOf, type ObjectName } from "../../../worker/kubernetes/client/kinds.ts";
-import { readSecretText } from "../../../worker/machines/secret-text.ts";
 import { type Imported, type ImportedMachine, refusedInput } from "./imported-machine.ts";
 import { parseYamlDocuments } from "./yaml-documents.ts";
 

@@ -12,6 +12,7 @@ import { actionEntries } from "../../../worker/core/action/action-journal.ts";
 import { parseBootTime } from "../../../worker/core/action/boot-time.ts";
 import { hardwareSeen } from "../../../worker/core/action/hardware-seen.ts";
 import { decodeEntry, encodeEntry } from "../../../worker/core/journal/entry-text.ts";
+import { readSecretText } from "../../../worker/document/secret-text.ts";
 import { folderName, isFolderName } from "../../../worker/features/action-log/names.ts";
 import {
   describeHardware,
@@ -31,7 +32,6 @@ import { namesLoopback } from "../../../worker/listener/loopback.ts";
 import { lastErrorLine } from "../../../worker/machines/last-error-line.ts";
 import { lockKeyOf, serviceLockKey } from "../../../worker/machines/lock-key.ts";
 import { parsePrinted } from "../../../worker/machines/printed-secrets.ts";
-import { readSecretText } from "../../../worker/machines/secret-text.ts";
 import { matchesImagePattern } from "../../../worker/policy/image-rule.ts";
 import { Policy } from "../../../worker/policy/policy.ts";
 import { volumeProblem } from "../../../worker/policy/volume-rule.ts";
