@@ -1,6 +1,4 @@
-import { catalogue, loadAction } from "../actions/catalogue.ts";
-import idempotentNames from "../actions/idempotent-names.json" with { type: "json" };
-import inputNames from "../actions/input-names.json" with { type: "json" };
+import { catalogue, idempotentNames, inputNames, loadAction } from "../actions/catalogue.ts";
 import { type Clock, systemClock } from "../shared/clock.ts";
 import type { ActionLibrary } from "../worker/runtimes/action-library.ts";
 

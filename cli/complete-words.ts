@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import type { SelfProgram } from "../worker/runtimes/self-program.ts";
 import type { ProgramCommand } from "./command.ts";
 import { programCommands } from "./commands.ts";
-import { type Completion, nothing } from "./completion/candidate.ts";
 import { completeFlags } from "./completion/complete-flags.ts";
+import { type Completion, nothing } from "./completion/flag.ts";
 
 export interface CompletionContext {
   readonly own: SelfProgram;

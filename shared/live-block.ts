@@ -1,4 +1,4 @@
-import { fitted, textWidth } from "./text-width.ts";
+import { fitted, textWidth } from "./table.ts";
 
 const ERASE_TO_END_OF_LINE = "\u001b[K";
 const ERASE_TO_END_OF_SCREEN = "\u001b[J";

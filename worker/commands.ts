@@ -4,11 +4,11 @@ import type { SelfProgram } from "./runtimes/self-program.ts";
 /** A command of the worker. Its modules are loaded when it is defined or run, not when it is listed. */
 export interface WorkerCommand {
   readonly name: string;
-  /** For help, after the name. */
+  /** The arguments, shown after the command's name in the help. */
   readonly usage: string;
   /** One line. */
   readonly summary: string;
-  /** It has no dry run, and refuses to start while DRY_RUN is set. */
+  /** The command has no dry run, so it refuses to start while DRY_RUN is set. */
   readonly refusesDryRun?: true;
   /** Adds options, arguments and the action. */
   define(command: Command): Promise<void>;

@@ -4,6 +4,7 @@ import { actionReference } from "../harness/input/reference.ts";
 export const reference = actionReference("bmc-info", {
   keywords: ["bmc", "firmware", "version"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 4, ipmi: 4 },
   output: {
     data: z
       .strictObject({

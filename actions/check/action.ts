@@ -1,10 +1,25 @@
 import { systemClock } from "../../shared/clock.ts";
+import { formatTable } from "../../shared/table.ts";
 import { ActionFailure, defineAction } from "../harness/action.ts";
 import { choiceList, duration } from "../harness/input/input.ts";
 import { checkProvider, type ProviderChecks, skipProvider } from "./check-provider.ts";
-import { checkTable } from "./check-table.ts";
-import { CHECK_NAMES } from "./checks.ts";
+import { CHECK_NAMES, type CheckRow } from "./checks.ts";
 import { dataOf, summarise, unmet } from "./verdict.ts";
+
+/** One line per check, grouped by provider; the first line of a group has its name. */
+function checkTable(rows: readonly CheckRow[]): string {
+  return formatTable(
+    ["provider", "check", "state", "ms", "detail"],
+    rows.map(({ provider, check, state, durationMs, detail }, index) => [
+      rows[index - 1]?.provider === provider ? "" : provider,
+      check,
+      state,
+      durationMs === undefined ? "" : String(durationMs),
+      detail,
+    ]),
+    [3],
+  );
+}
 
 export default defineAction({
   name: "check",

@@ -1,10 +1,12 @@
 import { z } from "zod";
-import { CHECK_STATES, failed, ok, unsupported } from "../../shared/bmc/operations/finding.ts";
+import { CHECK_STATES, failed, unsupported } from "../../shared/bmc/operations/finding.ts";
 import { ErrorClass } from "../../shared/contract/error-class.ts";
 import { ProviderName } from "../../shared/contract/vocabulary.ts";
+import { defined } from "../../shared/defined.ts";
 import { actionReference } from "../harness/input/reference.ts";
 import type { ProviderChecks } from "./check-provider.ts";
-import { CHECK_NAMES, type CheckName, type CheckRow } from "./checks.ts";
+import { loadCheckReferences } from "./check-references.ts";
+import { CHECK_NAMES } from "./checks.ts";
 import { dataOf, summarise } from "./verdict.ts";
 
 const provider = z.enum(ProviderName.options);
@@ -38,47 +40,17 @@ const tally = z
   })
   .describe("All checks of one provider");
 
+const references = await loadCheckReferences();
+const sumOf = (name: "redfish" | "ipmi") =>
+  references.reduce((sum, { roundTrips: each }) => sum + (each[name] ?? 0), 0);
+const NOT_PART = unsupported("not part of the provider redfish");
+
 /** Recorded in a run against `npm run simulate -- redfish --latency 40`; nothing answered at the port of IPMI. */
-const REDFISH: Readonly<Record<CheckName, Omit<CheckRow, "provider" | "check">>> = {
-  login: { ...ok("2 round trips"), durationMs: 241, roundTrips: 2 },
-  certificate: { ...ok("expires in 364 days, on 2027-11-27"), durationMs: 0, roundTrips: 0 },
-  power: { ...ok("on"), durationMs: 0, roundTrips: 0 },
-  boot: { ...ok("none"), durationMs: 45, roundTrips: 1 },
-  manager: { ...ok("Contoso 3500, firmware 1.2.3"), durationMs: 89, roundTrips: 2 },
-  clock: { ...ok("within 0.5 s of this host's"), durationMs: 44, roundTrips: 1 },
-  ntp: { ...ok("NTP off"), durationMs: 44, roundTrips: 1 },
-  media: { ...ok("an empty drive"), durationMs: 135, roundTrips: 3 },
-  users: { ...ok("1 user"), durationMs: 87, roundTrips: 2 },
-  sel: { ...ok("0 entries"), durationMs: 129, roundTrips: 3 },
-  inventory: {
-    ...ok("Contoso 3500, 2 processors, 3 memory modules, 2 disks, 2 NICs, 2 firmware versions"),
-    durationMs: 1171,
-    roundTrips: 27,
-  },
-  firmware: { ...ok("2 firmware entries"), durationMs: 215, roundTrips: 5 },
-  bootorder: { ...ok("boot order Hard Drive, PXE NIC 1, UEFI Shell"), durationMs: 217, roundTrips: 5 },
-  httpboot: { ...ok("HTTP boot from the DHCP server's URI (by HttpBootUri)"), durationMs: 44, roundTrips: 1 },
-  bios: { ...ok("11 BIOS attributes"), durationMs: 89, roundTrips: 2 },
-  secureboot: { ...ok("Secure Boot off (user mode)"), durationMs: 46, roundTrips: 1 },
-  securebootkeys: { ...ok("PK, KEK, db, dbx"), durationMs: 87, roundTrips: 2 },
-  indicator: { ...ok("off"), durationMs: 46, roundTrips: 1 },
-  restore: { ...ok("always-off"), durationMs: 44, roundTrips: 1 },
-  powerlimit: { ...ok("no power limit"), durationMs: 91, roundTrips: 2 },
-  powerhistory: { ...ok("only the logs may tell of the last restart"), durationMs: 45, roundTrips: 1 },
-  sensors: { ...ok("offered"), durationMs: 45, roundTrips: 1 },
-  network: {
-    ...ok("static 192.0.2.11/24, gateway 192.0.2.1, host name bmc-7"),
-    durationMs: 88,
-    roundTrips: 2,
-  },
-  https: { ...ok("offered"), durationMs: 86, roundTrips: 2 },
-  raid: { ...ok("2 drives, no volumes"), durationMs: 217, roundTrips: 5 },
-  erase: { ...ok("2 of 2 drives"), durationMs: 171, roundTrips: 4 },
-  sol: { ...unsupported("not part of the provider redfish") },
-  console: { ...unsupported("the BMC lists no serial console over SSH"), durationMs: 1, roundTrips: 0 },
-  nmi: { ...ok("offered"), durationMs: 0, roundTrips: 0 },
-  screenshot: { ...unsupported("the BMC offers no screenshot"), durationMs: 0, roundTrips: 0 },
-};
+const redfish = references.map(({ name, example = NOT_PART, roundTrips: { redfish: each } }) => ({
+  ...{ provider: "redfish" as const, check: name },
+  ...example,
+  ...defined({ roundTrips: each }),
+}));
 const IPMI_LOGIN = {
   ...failed("unreachable", "no IPMI answer within 5000 ms"),
   durationMs: 5035,
@@ -88,9 +60,9 @@ const checked: readonly ProviderChecks[] = [
   {
     provider: "redfish",
     durationMs: 3525,
-    roundTrips: 77,
+    roundTrips: sumOf("redfish"),
     endedBy: undefined,
-    rows: CHECK_NAMES.map((name) => ({ provider: "redfish", check: name, ...REDFISH[name] })),
+    rows: redfish,
   },
   {
     provider: "ipmi",
@@ -105,6 +77,7 @@ export const reference = actionReference("check", {
   environment: { REQUIRE: "login,power,boot,clock", MAX_CLOCK_SKEW: "2m" },
   keywords: ["preflight", "diagnostics", "clock", "credentials"],
   readsOnly: true,
+  mostRoundTrips: { redfish: sumOf("redfish"), ipmi: sumOf("ipmi") },
   output: {
     data: z.strictObject({
       checks: z.array(check).describe("One per provider and check, in the order of the checks"),
@@ -115,7 +88,7 @@ export const reference = actionReference("check", {
     message: summarise(checked, ["login", "power", "boot", "clock"]),
     changed: false,
     durationMs: 8564,
-    roundTrips: checked.reduce((sum, { roundTrips: each }) => sum + each, 0),
+    roundTrips: sumOf("redfish"),
     data: dataOf(checked),
   },
 });

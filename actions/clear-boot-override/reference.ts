@@ -3,6 +3,7 @@ import { bootOverride } from "../harness/input/reference-parts.ts";
 
 export const reference = actionReference("clear-boot-override", {
   keywords: ["boot"],
+  mostRoundTrips: { redfish: 4, ipmi: 6 },
   output: {
     before: bootOverride.describe("The boot override as read; only in a dry run"),
     after: bootOverride,

@@ -13,6 +13,8 @@ const os = {
 export const reference = actionReference("clear-raid", {
   environment: { VOLUMES: "os" },
   keywords: ["raid", "storage"],
+  mostRoundTrips: { redfish: 29 },
+  polls: true,
   output: { before: raidVolumes, after: raidVolumes, data: raidData },
   result: {
     message: "deleted: os via redfish",

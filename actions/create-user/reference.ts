@@ -10,6 +10,7 @@ export const reference = actionReference("create-user", {
   },
   volumes: ["/var/lib/bmc-passwords/node-01:/data/passwords"],
   keywords: ["user", "account", "password"],
+  mostRoundTrips: { redfish: 9, ipmi: 39 },
   output: {
     before: bmcUser.describe("The user before; absent if there was none"),
     after: bmcUser.describe("The user after"),

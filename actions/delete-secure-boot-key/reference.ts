@@ -4,6 +4,7 @@ import { secureBootKeys } from "../harness/input/reference-parts.ts";
 export const reference = actionReference("delete-secure-boot-key", {
   environment: { DATABASE: "dbx", KEY: "2", ALLOW_USER_MODE: "true" },
   keywords: ["secure-boot", "uefi", "certificate"],
+  mostRoundTrips: { redfish: 16 },
   output: { before: secureBootKeys, after: secureBootKeys },
   result: {
     message: "signature bbbbbbbbbbbb… deleted from dbx, in effect after the next boot via redfish",

@@ -3,6 +3,7 @@ import { mediaState } from "../harness/input/reference-parts.ts";
 
 export const reference = actionReference("eject-virtual-media", {
   keywords: ["virtual-media", "iso", "cdrom", "usb"],
+  mostRoundTrips: { redfish: 6 },
   output: { before: mediaState, after: mediaState },
   result: {
     message: "media ejected via redfish",

@@ -13,6 +13,7 @@ export const reference = actionReference("enroll-secure-boot-key", {
   environment: { DATABASE: "db", CERTIFICATE_FILE: "/data/boot-ca.pem", ALLOW_USER_MODE: "true" },
   volumes: ["/etc/secure-boot:/data:ro"],
   keywords: ["secure-boot", "uefi", "certificate"],
+  mostRoundTrips: { redfish: 15 },
   output: { before: secureBootKeys, after: secureBootKeys },
   result: {
     message:

@@ -5,6 +5,7 @@ import { powerState } from "../harness/input/reference-parts.ts";
 export const reference = actionReference("erase-drives", {
   environment: { DRIVES: "0,1" },
   keywords: ["storage", "wipe", "sanitize", "secure-erase"],
+  mostRoundTrips: { redfish: 20 },
   output: {
     before: powerState,
     data: z.strictObject({

@@ -5,6 +5,7 @@ export const reference = actionReference("get-bios", {
   environment: { ATTRIBUTES: "Boot*, NumCores" },
   keywords: ["bios", "uefi"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 4 },
   output: { data: biosState },
   result: {
     message: "2 BIOS attributes, 1 pending via redfish",

@@ -5,6 +5,7 @@ import { networkSettings, unread } from "../harness/input/reference-parts.ts";
 export const reference = actionReference("get-bmc-network", {
   keywords: ["network", "address", "vlan"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 5, ipmi: 5 },
   output: {
     data: z.strictObject({
       interfaces: z.array(networkSettings).describe("The BMC's own interfaces"),

@@ -4,6 +4,7 @@ import { bootOverride } from "../harness/input/reference-parts.ts";
 export const reference = actionReference("get-boot-device", {
   keywords: ["boot", "pxe"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 2, ipmi: 4 },
   output: { before: bootOverride, after: bootOverride, data: bootOverride },
   result: {
     message: "boot pxe once (uefi) via redfish",

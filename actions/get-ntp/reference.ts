@@ -4,6 +4,7 @@ import { ntpSettings } from "../harness/input/reference-parts.ts";
 export const reference = actionReference("get-ntp", {
   keywords: ["ntp", "time", "clock"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 4 },
   output: { before: ntpSettings, after: ntpSettings, data: ntpSettings },
   result: {
     message: "NTP on (ntp1.example.org, 192.0.2.123) via redfish",

@@ -6,6 +6,7 @@ const state = { enabled: true, active: true, mode: "user" } as const;
 export const reference = actionReference("get-secure-boot", {
   keywords: ["secure-boot", "uefi"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 3 },
   output: { before: secureBootState, after: secureBootState, data: secureBootState },
   result: {
     message: "Secure Boot on (user mode) via redfish",

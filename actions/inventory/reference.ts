@@ -36,6 +36,7 @@ const nics = z.array(
 export const reference = actionReference("inventory", {
   keywords: ["hardware", "serial", "mac-address", "firmware"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 30, ipmi: 12 },
   output: {
     data: z
       .strictObject({

@@ -5,6 +5,7 @@ import { firmwareItem, unread } from "../harness/input/reference-parts.ts";
 export const reference = actionReference("list-firmware", {
   keywords: ["firmware", "bios", "version", "audit"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 8 },
   output: {
     data: z.strictObject({
       firmware: z.array(firmwareItem).describe("What is installed"),

@@ -6,6 +6,7 @@ export const reference = actionReference("list-secure-boot-keys", {
   environment: { DATABASES: "kek,db" },
   keywords: ["secure-boot", "uefi", "certificate", "audit"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 12 },
   output: {
     data: z.strictObject({
       keys: secureBootKeys,

@@ -14,6 +14,7 @@ export const reference = actionReference("list-sel", {
   environment: { LIMIT: "20", SEVERITY: "warning" },
   keywords: ["sel", "event-log", "diagnostics"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 6, ipmi: 4 },
   output: {
     data: z.strictObject({
       total: z

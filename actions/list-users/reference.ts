@@ -5,6 +5,7 @@ import { bmcUser, unread } from "../harness/input/reference-parts.ts";
 export const reference = actionReference("list-users", {
   keywords: ["user", "account", "audit"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 4, ipmi: 13 },
   output: {
     data: z.strictObject({
       users: z.array(bmcUser).describe("The users that have a name"),

@@ -5,6 +5,7 @@ import { unread } from "../harness/input/reference-parts.ts";
 export const reference = actionReference("list-virtual-media", {
   keywords: ["virtual-media", "iso", "cdrom", "usb"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 6 },
   output: {
     data: z.strictObject({
       drives: z

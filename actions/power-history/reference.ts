@@ -26,6 +26,7 @@ export const reference = actionReference("power-history", {
   environment: { WINDOW: "2h" },
   keywords: ["reset", "restart", "reboot", "watchdog", "event-log", "diagnostics"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 6, ipmi: 6 },
   output: {
     data: z.strictObject({
       power: z.enum(PowerState.options).optional().describe("The power now; absent if it could not be read"),

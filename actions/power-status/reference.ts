@@ -5,6 +5,7 @@ import { powerState } from "../harness/input/reference-parts.ts";
 export const reference = actionReference("power-status", {
   keywords: ["power", "state"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 2, ipmi: 4 },
   output: { before: powerState, after: powerState, data: z.strictObject({ power: powerState }) },
   result: {
     message: "on via redfish",

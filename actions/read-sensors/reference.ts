@@ -34,6 +34,7 @@ const counted = z.int().min(0);
 export const reference = actionReference("read-sensors", {
   keywords: ["sensors", "temperature", "fan", "voltage", "power", "diagnostics"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 8, ipmi: 16 },
   output: {
     data: z.strictObject({
       counts: z

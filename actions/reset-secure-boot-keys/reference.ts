@@ -6,6 +6,7 @@ const state = { enabled: false, active: false, mode: "setup" } as const;
 export const reference = actionReference("reset-secure-boot-keys", {
   environment: { SECURE_BOOT_KEYS: "default" },
   keywords: ["secure-boot", "uefi"],
+  mostRoundTrips: { redfish: 6 },
   output: { before: secureBootState, after: secureBootState },
   result: {
     message:

@@ -9,6 +9,8 @@ export const reference = actionReference("run-tasks", {
     TASKS: "[{powerAction: off}, {bootDevice: {device: pxe, efiBoot: true}}, {powerAction: on}]",
   },
   keywords: ["power", "boot", "pxe", "virtual media", "rufio"],
+  mostRoundTrips: { redfish: 12, ipmi: 14 },
+  polls: true,
   output: {
     data: z.strictObject({
       tasks: z

@@ -5,6 +5,7 @@ export const reference = actionReference("screenshot", {
   environment: { SCREENSHOT_FILE: "/data/node-01.png" },
   volumes: ["/var/lib/screenshots:/data"],
   keywords: ["screen", "console", "diagnostics"],
+  mostRoundTrips: { redfish: 5 },
   output: {
     data: z.strictObject({
       file: z.string().optional().describe("The file, if one was written"),

@@ -7,6 +7,8 @@ const registry = "BiosAttributeRegistry.v1_0_0";
 export const reference = actionReference("set-bios", {
   environment: { BIOS_ATTRIBUTES: "ProcTurboMode=Disabled, NumCores=8" },
   keywords: ["bios", "uefi"],
+  mostRoundTrips: { redfish: 13 },
+  polls: true,
   output: {
     before: biosState,
     after: biosState,

@@ -23,6 +23,8 @@ export const reference = actionReference("set-bmc-certificate", {
   environment: { CERTIFICATE_FILE: "/data/bmc-7.pem" },
   volumes: ["/etc/bmc-certificates:/data:ro"],
   keywords: ["certificate", "tls", "https"],
+  mostRoundTrips: { redfish: 8 },
+  polls: true,
   output: {
     before: certificate,
     after: certificate,

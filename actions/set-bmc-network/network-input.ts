@@ -7,7 +7,7 @@ import {
   targetOf,
 } from "../../shared/bmc/operations/network-settings.ts";
 import { defined } from "../../shared/defined.ts";
-import { ipv4Number, ipv4Prefix } from "../../shared/ipv4.ts";
+import { ipv4Number, ipv4Prefix } from "../../shared/ip-address.ts";
 import type { InputField, NameInput } from "../harness/input/input.ts";
 
 /** An address, and its subnet if it was given. */

@@ -17,6 +17,8 @@ const goBack = "BMC_HOST=192.0.2.12 ADDRESS=192.0.2.11/24 GATEWAY=192.0.2.1 VLAN
 export const reference = actionReference("set-bmc-network", {
   environment: { ADDRESS: "192.0.2.12/24", GATEWAY: "192.0.2.1" },
   keywords: ["network", "address", "dhcp", "vlan"],
+  mostRoundTrips: { redfish: 11, ipmi: 14 },
+  polls: true,
   output: {
     before: networkSettings,
     after: networkSettings,

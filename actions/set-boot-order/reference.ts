@@ -16,6 +16,7 @@ const network = { id: "Boot0002", name: "PXE NIC 1" };
 export const reference = actionReference("set-boot-order", {
   environment: { BOOT_ORDER: "PXE NIC 1, Hard Drive" },
   keywords: ["boot", "uefi"],
+  mostRoundTrips: { redfish: 10 },
   output: { before: order, after: order },
   result: {
     message: "boot order PXE NIC 1, Hard Drive via redfish",

@@ -5,6 +5,7 @@ import { bootOverride } from "../harness/input/reference-parts.ts";
 export const reference = actionReference("set-http-boot", {
   environment: { HTTP_BOOT_URI: "https://192.0.2.9/boot.efi" },
   keywords: ["boot", "uefi", "http"],
+  mostRoundTrips: { redfish: 7 },
   output: {
     after: bootOverride,
     data: z.strictObject({

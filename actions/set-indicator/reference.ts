@@ -9,6 +9,7 @@ const state = z
 export const reference = actionReference("set-indicator", {
   environment: { INDICATOR: "on" },
   keywords: ["identify", "led", "locate"],
+  mostRoundTrips: { redfish: 5, ipmi: 6 },
   output: { before: state, after: state },
   result: {
     message: "identify LED on via redfish",

@@ -13,6 +13,7 @@ const switches = z
 export const reference = actionReference("set-nic-pxe", {
   environment: { NIC: "NIC.Slot.5-1", PXE_ENABLED: "true" },
   keywords: ["pxe", "network", "nic", "bios"],
+  mostRoundTrips: { redfish: 13 },
   output: { before: switches, after: switches },
   result: {
     message:

@@ -15,6 +15,7 @@ const limit = z
 export const reference = actionReference("set-power-limit", {
   environment: { POWER_LIMIT: "400" },
   keywords: ["power", "energy", "cap"],
+  mostRoundTrips: { redfish: 9, ipmi: 10 },
   output: { before: limit, after: limit },
   result: {
     message: "power limit 400 W via redfish",

@@ -9,6 +9,7 @@ const policy = z
 export const reference = actionReference("set-power-restore-policy", {
   environment: { RESTORE_POLICY: "last-state" },
   keywords: ["power", "outage"],
+  mostRoundTrips: { redfish: 5, ipmi: 6 },
   output: { before: policy, after: policy },
   result: {
     message: "power restore policy last-state via redfish",

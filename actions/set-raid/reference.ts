@@ -13,6 +13,8 @@ const os = {
 export const reference = actionReference("set-raid", {
   environment: { RAID_VOLUMES: "os RAID1 drives=2 media=SSD" },
   keywords: ["raid", "storage"],
+  mostRoundTrips: { redfish: 28 },
+  polls: true,
   output: { before: raidVolumes, after: raidVolumes, data: raidData },
   result: {
     message: "created: os (RAID1) via redfish",

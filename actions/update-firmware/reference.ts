@@ -8,6 +8,8 @@ const bmc = { id: "BMC", name: "BMC firmware", updateable: true, related: ["/red
 export const reference = actionReference("update-firmware", {
   environment: { FIRMWARE_URI: "https://192.0.2.9/bmc-1.3.0.bin", TARGETS: "BMC", FIRMWARE_VERSION: "1.3.0" },
   keywords: ["firmware", "bios", "update", "upgrade"],
+  mostRoundTrips: { redfish: 26 },
+  polls: true,
   output: {
     before: items.describe("The targets, or all firmware, before"),
     after: items.describe("The same as read back"),

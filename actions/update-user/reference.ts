@@ -5,6 +5,7 @@ export const reference = actionReference("update-user", {
   environment: { USER_NAME: "deploy", PASSWORD_FILE: "/data/deploy" },
   volumes: ["/etc/bmc-passwords/deploy:/data/deploy:ro"],
   keywords: ["user", "account", "password", "rotation"],
+  mostRoundTrips: { redfish: 10, ipmi: 26 },
   output: {
     before: bmcUser.describe("The user before"),
     after: bmcUser.describe("The user after"),

@@ -7,6 +7,8 @@ export const reference = actionReference("wait-for-boot", {
   environment: { STAGE_TIMEOUT: "4m" },
   keywords: ["boot", "wait", "post", "progress"],
   readsOnly: true,
+  mostRoundTrips: { redfish: 3, ipmi: 7 },
+  polls: true,
   output: {
     before: state.describe("The firmware's state at first, in the BMC's words; absent if it reports none"),
     after: state.describe("The state that ended the wait"),

@@ -1,7 +1,25 @@
+import { RE2JS } from "re2js";
+import type { LinePattern } from "../../shared/bmc/operations/console.ts";
+import { textOf } from "../../shared/text-of.ts";
 import { type ActionReport, defineAction } from "../harness/action.ts";
 import { boolean, duration, text } from "../harness/input/input.ts";
 import { reportPlan } from "../harness/run/dry-run.ts";
-import { linePattern, patternProblem } from "./pattern.ts";
+
+/** A regular expression whose time is linear in the line: lines come from the machine, patterns from templates. Throws. */
+function linePattern(source: string): LinePattern {
+  const expression = RE2JS.compile(source);
+  return { source, test: (line) => expression.matcher(line).find() };
+}
+
+/** Why it is no pattern; undefined if it is one. */
+function patternProblem(source: string): string | undefined {
+  try {
+    linePattern(source);
+    return undefined;
+  } catch (thrown) {
+    return textOf(thrown);
+  }
+}
 
 const PATTERN = {
   pattern: /^\P{Cc}{1,200}$/u,

@@ -4,6 +4,7 @@ import { actionReference } from "../harness/input/reference.ts";
 export const reference = actionReference("watch-console", {
   environment: { UNTIL: "iPXE initialising", FAIL_ON: "No bootable device", UNTIL_TIMEOUT: "4m" },
   keywords: ["sol", "serial", "console", "boot", "wait"],
+  mostRoundTrips: { redfish: 2, ipmi: 7 },
   output: {
     data: z.strictObject({
       pattern: z.string().describe("The pattern that a line matched"),

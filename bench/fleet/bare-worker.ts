@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { type buildConnector, Client } from "undici";
 import { type Backoff, backoffMs } from "../../shared/backoff.ts";
 import type { Action } from "../../worker/core/action/action.ts";
-import { ActionSlots, MachineLocks, Turns } from "../../worker/core/turns/turns.ts";
+import { ActionQueue, ActionSlots, MachineLocks } from "../../worker/core/queue/action-queue.ts";
 import { connectTinkApi } from "../../worker/sources/tink/tink-api.ts";
 
 interface Inventory {
@@ -48,7 +48,7 @@ if (import.meta.main) {
   const folder = join(process.env["XDG_STATE_HOME"] ?? ".", "steps");
   await mkdir(folder);
   const transport = connectTinkApi({ server: String(values["grpc-server"]), tls: false });
-  const turns = new Turns(new MachineLocks(), new ActionSlots(Number(values["max-actions"])));
+  const queue = new ActionQueue(new MachineLocks(), new ActionSlots(Number(values["max-actions"])));
 
   const carryOut = async (action: Action, { port, scheme }: Redfish) => {
     const startedAt = new Date();
@@ -73,7 +73,7 @@ if (import.meta.main) {
       if (poll.kind !== "action") await sleep(RETRY_MS);
       else {
         const { action } = poll;
-        await turns.take({}, NEVER, () => carryOut(action, redfish), { workflowId: action.workflowId });
+        await queue.enqueue({}, NEVER, () => carryOut(action, redfish), { workflowId: action.workflowId });
       }
     }
   };

@@ -9,7 +9,7 @@ import { bundleProgram } from "../../scripts/bundle/bundle.ts";
 import { writeProgramCodeCache } from "../../scripts/bundle/code-cache.ts";
 import { type Certificate, createCertificate, fingerprintOf } from "../../simulators/certificate.ts";
 import { type Folder, openFolder } from "../../test/support/folder.ts";
-import { MOST_SURE_POLLS } from "../../worker/core/lanes/server-pace.ts";
+import { MOST_PROBES } from "../../worker/core/lanes/server-load.ts";
 import { type FarmCount, FarmCount as FarmCountSchema, type FarmOrder, FarmReady } from "./bmc-farm.ts";
 import { ChildProgram } from "./child-program.ts";
 import {
@@ -118,7 +118,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     throw new Error(`the worker ended with ${code}: ${await logTail(folder)}`);
   });
   workerGone.catch(() => undefined);
-  const polling = options.wakesUp ? Math.min(machines, MOST_SURE_POLLS) : machines;
+  const polling = options.wakesUp ? Math.min(machines, MOST_PROBES) : machines;
   await Promise.race([untilPolled(host, polling), workerGone]);
   const owned = stack.move();
   disposeOnSignals(owned);

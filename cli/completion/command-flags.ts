@@ -1,6 +1,6 @@
 import type { Command, Option } from "commander";
-import { type Completion, nothing } from "./candidate.ts";
 import type { Flag } from "./flag.ts";
+import { type Completion, nothing } from "./flag.ts";
 
 /** The flags of a commander command. Their values come from the placeholders in the help: `<a|b>`, `<file>`. */
 export function commandFlags(command: Command): readonly Flag[] {

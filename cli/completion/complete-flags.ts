@@ -1,6 +1,5 @@
 import { defined } from "../../shared/defined.ts";
-import { type Candidate, type Completion, nothing } from "./candidate.ts";
-import type { Flag } from "./flag.ts";
+import { type Candidate, type Completion, type Flag, nothing } from "./flag.ts";
 
 /**
  * The candidates for `current`: a flag, the value of the flag before it, or the command's argument, of which there is at most

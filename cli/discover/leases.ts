@@ -1,5 +1,5 @@
 import { isIPv4 } from "node:net";
-import { isIpv6 } from "../../shared/is-ipv6.ts";
+import { isIpv6 } from "../../shared/ip-address.ts";
 import { isUnicast } from "./targets.ts";
 
 const KEA_HEADER = /^address,/;

@@ -1,7 +1,6 @@
 import { isIPv4 } from "node:net";
 import { Host } from "../../shared/contract/connection.ts";
-import { ipv4Number } from "../../shared/ipv4.ts";
-import { isIpv6 } from "../../shared/is-ipv6.ts";
+import { ipv4Number, isIpv6 } from "../../shared/ip-address.ts";
 import { shortened } from "../../shared/printable.ts";
 
 /** So many addresses in all, of every source. */

@@ -1,6 +1,6 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { UncaughtErrors } from "../../shared/uncaught-errors.ts";
-import { ActionSlots, MachineLocks } from "../../worker/core/turns/turns.ts";
+import { ActionSlots, MachineLocks } from "../../worker/core/queue/action-queue.ts";
 import type { Inventory, Machine } from "../../worker/machines/inventory.ts";
 import { pauseNote } from "../../worker/machines/pause.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";

@@ -12,11 +12,15 @@ import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { serialiseConnection } from "../../shared/contract/connection.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import { flagOfVariable, givenValue, isConnectionVariable } from "../../shared/contract/given.ts";
+import { progressOf } from "../../shared/contract/progress.ts";
 import type { ActionResult } from "../../shared/contract/result.ts";
-import { LOG_LEVELS, type LogLevel } from "../../shared/logger.ts";
+import { isLogged, LOG_LEVELS, type LogLevel } from "../../shared/logger.ts";
+import { printable } from "../../shared/printable.ts";
+import { hiddenProgress, openProgressLines, type ProgressLines } from "../../shared/progress-lines.ts";
 import { UncaughtErrors } from "../../shared/uncaught-errors.ts";
 import type { LogLine } from "../../worker/core/action/action.ts";
-import { ActionSlots, MachineLocks } from "../../worker/core/turns/turns.ts";
+import { readLogLine } from "../../worker/core/action/log-line.ts";
+import { ActionSlots, MachineLocks } from "../../worker/core/queue/action-queue.ts";
 import type { Machine } from "../../worker/machines/inventory.ts";
 import { pauseNote } from "../../worker/machines/pause.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
@@ -24,8 +28,7 @@ import { actionLibrary } from "../action-library.ts";
 import { listenForStop } from "../stop-signal.ts";
 import { endWithUsage } from "../usage-problem.ts";
 import { chooseMachines, countedPauses, selectionIn } from "./select-machines.ts";
-import { openActionsLog } from "./show-log.ts";
-import { formatOf, openOutput } from "./show-results.ts";
+import { type Format, formatOf, openOutput } from "./show-results.ts";
 
 const MACHINE_PLACE = "{machine}";
 type Environment = Readonly<Record<string, string>>;
@@ -189,4 +192,31 @@ function readOwnInput(action: Action, env: Environment, flags: Environment) {
     stdin: () => Readable.from([Buffer.from(connection)]),
     signal: AbortSignal.timeout(10_000),
   });
+}
+
+interface ActionsLog {
+  readonly lines: ProgressLines;
+  /** What the actions have to log. */
+  readonly level: LogLevel;
+  /** Takes a line of a machine's action. */
+  add(machine: string, line: string): void;
+}
+
+/** Shows the actions' progress, and writes warnings and errors, or what `asked` says, to stderr. JSON results have JSON progress. */
+function openActionsLog(format: Format, asked: LogLevel | undefined): ActionsLog {
+  const { stderr } = process;
+  const isWanted = stderr.isTTY || isLogged("info", asked ?? "info");
+  const isJson = format === "json" && !stderr.isTTY;
+  const lines = isWanted && !isJson ? openProgressLines(stderr) : hiddenProgress();
+  return {
+    lines,
+    level: asked === "debug" ? "debug" : "info",
+    add(machine, line) {
+      const { severity, message, fields } = readLogLine(line);
+      const progress = progressOf(message, fields);
+      if (progress) lines.show(machine, progress);
+      const isShown = progress ? isWanted && isJson : isLogged(severity, asked ?? "warn");
+      if (isShown) lines.above(() => stderr.write(`${printable(line)}\n`));
+    },
+  };
 }

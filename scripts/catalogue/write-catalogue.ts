@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { stringify } from "yaml";
 import { catalogue, loadAction } from "../../actions/catalogue.ts";
 import { defined } from "../../shared/defined.ts";
-import { loadReference } from "../docs.ts";
+import { loadReference } from "../action-folders.ts";
 import { RepositoryMetadata } from "./artifact-hub.ts";
 import { packageMetadata } from "./package-metadata.ts";
 import { packageReadme } from "./package-readme.ts";
@@ -52,7 +52,7 @@ export async function writeCatalogue(
 }
 
 /** The hub reads YAML 1.1, where a plain `on` is a boolean and a plain date a time: such text is quoted. */
-export function yamlText(value: unknown): string {
+function yamlText(value: unknown): string {
   return stringify(value, { compat: "yaml-1.1", lineWidth: 0, aliasDuplicateObjects: false });
 }
 

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
-import { canonicalHost } from "../canonical-host.ts";
 import { excessOf } from "../input-limits.ts";
-import { isIpv6 } from "../is-ipv6.ts";
+import { canonicalHost, isIpv6 } from "../ip-address.ts";
 import { revealJson, Secret } from "../secret.ts";
 import { IronicOptions, ironicCredentials } from "./ironic-options.ts";
 import { Fingerprint, HttpUrl, PlainUrl, reporting, SshFingerprint } from "./value-types.ts";

@@ -33,7 +33,7 @@ export const untraced: Tracer = { span: (_, work) => work(unseen) };
 export interface FinishedSpan {
   readonly traceId: string;
   readonly spanId: string;
-  readonly parentSpanId?: string;
+  readonly parentSpanId?: string | undefined;
   readonly name: string;
   readonly kind: SpanKind;
   /** The wall clock's, milliseconds since the epoch, with fractions. */

@@ -518,7 +518,9 @@ export class RecordedTree implements WholeTree {
       );
       const added = this.#resources.add(path, String(Math.max(0, ...ids) + 1), {
         "@odata.type": "#Volume.v1_6_0.Volume",
-        ...{ Name, RAIDType, CapacityBytes: CapacityBytes ?? Math.min(...sizes) },
+        Name,
+        RAIDType,
+        CapacityBytes: CapacityBytes ?? Math.min(...sizes),
         Status: { State: "Enabled", Health: "OK" },
         Links: { Drives: drives.map((drive) => ({ "@odata.id": drive })) },
       });

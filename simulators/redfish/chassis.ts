@@ -50,7 +50,9 @@ export class SimulatedChassis implements ResourceService {
         MemberId: "1",
         Name: "Mainboard",
         PhysicalContext: "SystemBoard",
-        ...{ Vendor, Model: "MB-7", SerialNumber: "MB00000001" },
+        Vendor,
+        Model: "MB-7",
+        SerialNumber: "MB00000001",
       },
     ];
     return resource(ASSEMBLY, "Assembly", { Name: "Assembly", Assemblies });

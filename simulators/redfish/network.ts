@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ipv4Mask, ipv4Prefix } from "../../shared/ipv4.ts";
+import { ipv4Mask, ipv4Prefix } from "../../shared/ip-address.ts";
 import type { SimulatedMachine, SimulatedNetwork } from "../machine.ts";
 import { type Answer, methodNotAllowed, noContent, refusal } from "./answer.ts";
 import { checkIfMatch, withTag } from "./etag.ts";

@@ -118,7 +118,10 @@ export class SimulatedStorage implements ResourceService {
           {
             MemberId: "0",
             Name: "RAID",
-            ...{ Manufacturer: "Contoso", Model: "RC-9", SerialNumber: "RC-1", FirmwareVersion: "51.10" },
+            Manufacturer: "Contoso",
+            Model: "RC-9",
+            SerialNumber: "RC-1",
+            FirmwareVersion: "51.10",
             SupportedRAIDTypes: this.levels,
             Status: { State: "Enabled", Health: "OK" },
           },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { redfishProfile } from "../../simulators/redfish/profiles.ts";
 import { ActionRun, resultOf, runAction } from "./action-run.ts";
-import { actionLab, eventually, TESTED_PROVIDERS } from "./lab.ts";
+import { actionLab, eventually } from "./lab.ts";
 
 const asAdministrator = { IPMI_PRIVILEGE: "administrator" };
 const dryRun = { DRY_RUN: "true" };
@@ -96,23 +96,6 @@ describe.concurrent.each([
     expect(lab.writes()).toHaveLength(1);
     await eventually(() => lab.redfish.sessions.count + lab.ipmi.sessions() === 0);
   });
-
-  it.each(["cold", "warm"] as const)("says in a dry run what a %s reset would send", async (kind) => {
-    await using lab = await actionLab();
-
-    const ended = await runAction("bmc-reset", {
-      env: { ...lab.env(provider), ...dryRun, KIND: kind },
-    });
-
-    const said = resultOf(ended);
-    const step = types
-      ? new RegExp(`^POST .*Manager\\.Reset \\{"ResetType":"${types[kind]}"\\}$`)
-      : new RegExp(`^${kind} reset$`, "i");
-    expect(said).toMatchObject({ ok: true, changed: false });
-    expect(said.data).toEqual({ wouldSend: [expect.stringMatching(step)] });
-    expect(said.message).toMatch(/^dry run: now .*firmware .*, would send /);
-    expect(lab.writes()).toEqual([]);
-  });
 });
 
 /** Both BMCs accept a reset, and do this instead. */
@@ -151,36 +134,6 @@ describe.concurrent("bmc-reset", () => {
     },
   );
 
-  it.each(["redfish", "ipmi"] as const)(
-    "of a BMC that another fault silences is not called done, via %s",
-    async (provider) => {
-      await using lab = await actionLab();
-      let isCut = false;
-      lab.ipmi.faults.ignores = () => isCut;
-      resetting(lab, () => {
-        setTimeout(async () => {
-          isCut = true;
-          const { port, host } = lab.redfish;
-          await lab.redfish.stop();
-          setTimeout(async () => {
-            isCut = false;
-            await lab.redfish.listen(port, host);
-          }, 3_000);
-        }, 50);
-      });
-
-      const ended = await runAction("bmc-reset", {
-        env: { ...lab.env(provider), ...asAdministrator, BMC_CONNECT_TIMEOUT: "1s" },
-      });
-
-      expect(resultOf(ended)).toMatchObject({ ok: false, class: "verify", changed: true });
-      expect(resultOf(ended).message).toContain(
-        "it was silent and answers again, which need not be its restart",
-      );
-      expect(lab.writes()).toHaveLength(1);
-    },
-  );
-
   it.each([
     ["redfish", "session"],
     ["ipmi", undefined],
@@ -199,61 +152,9 @@ describe.concurrent("bmc-reset", () => {
       expect(lab.writes()).toHaveLength(1);
     },
   );
-
-  it("of a BMC whose answer is lost, and which stays where it is, is not called done", async () => {
-    await using lab = await actionLab();
-    lab.redfish.fail({ kind: "reset-before", method: "POST", path: /Manager\.Reset/ });
-
-    const ended = await runAction("bmc-reset", { env: { ...lab.env("redfish"), ANSWER_TIMEOUT: "3s" } });
-
-    expect(resultOf(ended)).toMatchObject({ ok: false, class: "timeout" });
-    expect(resultOf(ended).message).toContain("may have been reset, it did not become unreachable");
-    expect(lab.redfish.manager.resets).toEqual([]);
-    expect(lab.writes()).toHaveLength(1);
-  });
-
-  it("without the privilege is refused before it is asked for, and says what it needs", async () => {
-    await using lab = await actionLab();
-
-    const ended = await runAction("bmc-reset", { env: lab.env("ipmi") });
-
-    expect(resultOf(ended)).toMatchObject({ ok: false, class: "auth" });
-    expect(resultOf(ended).message).toContain("administrator");
-    expect(resultOf(ended)).not.toHaveProperty("changed");
-    expect(ended.code).toBe(10);
-  });
 });
 
 describe.concurrent("send-nmi", () => {
-  it.each(TESTED_PROVIDERS)("raises one NMI via %s", async (provider) => {
-    await using lab = await actionLab({ machine: { power: "on" } });
-
-    const ended = await runAction("send-nmi", { env: lab.env(provider) });
-
-    expect(resultOf(ended)).toMatchObject({
-      ok: true,
-      message: `NMI sent via ${provider}`,
-      before: "on",
-      changed: true,
-    });
-    expect(ended.code).toBe(0);
-    expect(lab.done()).toEqual(["nmi"]);
-  });
-
-  it.each(TESTED_PROVIDERS)("is an error of state on a machine that is off, via %s", async (provider) => {
-    await using lab = await actionLab({ machine: { power: "off" } });
-
-    const run = await runAction("send-nmi", { env: lab.env(provider) });
-    const plan = await runAction("send-nmi", { env: { ...lab.env(provider), ...dryRun } });
-
-    for (const ended of [run, plan]) {
-      expect(resultOf(ended)).toMatchObject({ ok: false, class: "state" });
-      expect(resultOf(ended).message).toContain("the machine is off");
-      expect(ended.code).toBe(17);
-    }
-    expect(lab.writes()).toEqual([]);
-  });
-
   it("is not sent again when its answer is lost, neither so nor through another provider", async () => {
     await using lab = await actionLab({ machine: { power: "on" } });
     lab.redfish.fail({ kind: "reset-after", method: "POST" });
@@ -266,22 +167,6 @@ describe.concurrent("send-nmi", () => {
     expect(lab.ipmi.log).toEqual([]);
   });
 
-  it("is unsupported where the BMC lists reset types without it, in a dry run too", async () => {
-    await using lab = await actionLab({ machine: { power: "on" }, redfish: listing("On", "ForceOff") });
-
-    const run = await runAction("send-nmi", { env: lab.env("redfish") });
-    const plan = await runAction("send-nmi", { env: { ...lab.env("redfish"), ...dryRun } });
-
-    for (const ended of [run, plan]) {
-      expect(resultOf(ended)).toMatchObject({ ok: false, class: "unsupported" });
-      expect(resultOf(ended).message).toBe(
-        "redfish: the BMC offers no reset type for nmi, only On, ForceOff",
-      );
-      expect(ended.code).toBe(13);
-    }
-    expect(lab.writes()).toEqual([]);
-  });
-
   it("goes through the next provider where the first has none", async () => {
     await using lab = await actionLab({ machine: { power: "on" }, redfish: listing("On", "ForceOff") });
 
@@ -289,19 +174,6 @@ describe.concurrent("send-nmi", () => {
 
     expect(resultOf(ended)).toMatchObject({ ok: true, provider: "ipmi" });
     expect(lab.done()).toEqual(["nmi"]);
-  });
-
-  it.each([
-    ["redfish", /^POST .*ComputerSystem\.Reset \{"ResetType":"Nmi"\}$/],
-    ["ipmi", /^Chassis Control: diagnostic interrupt \(0x04\)$/],
-  ] as const)("says in a dry run via %s what it would send", async (provider, step) => {
-    await using lab = await actionLab({ machine: { power: "on" } });
-
-    const ended = await runAction("send-nmi", { env: { ...lab.env(provider), ...dryRun } });
-
-    expect(resultOf(ended)).toMatchObject({ ok: true, before: "on", changed: false });
-    expect(resultOf(ended).data).toEqual({ wouldSend: [expect.stringMatching(step)] });
-    expect(lab.done()).toEqual([]);
   });
 });
 
@@ -318,40 +190,6 @@ describe.concurrent("deactivate-sol", () => {
     expect(ended.code).toBe(0);
     expect(lab.ipmi.sol.size).toBe(0);
     expect(lab.redfish.log).toEqual([]);
-  });
-
-  it("sends nothing when no session is active", async () => {
-    await using lab = await actionLab();
-
-    const ended = await runAction("deactivate-sol", { env: lab.env("ipmi") });
-
-    expect(resultOf(ended)).toMatchObject({ ok: true, changed: false });
-    expect(resultOf(ended).message).toBe("no SOL session is active via ipmi");
-    expect(lab.writes()).toEqual([]);
-  });
-
-  it("is a verification failure when the session is there again or still", async () => {
-    await using lab = await actionLab({ ipmi: { sol: [1] } });
-    lab.ipmi.faults.refuses = (name) => (name === "Deactivate Payload" ? 0 : undefined);
-
-    const ended = await runAction("deactivate-sol", { env: lab.env("ipmi") });
-
-    expect(resultOf(ended)).toMatchObject({ ok: false, class: "verify" });
-    expect(ended.code).toBe(15);
-  });
-
-  it("is unsupported, with what was tried, where no provider has it", async () => {
-    await using lab = await actionLab();
-
-    const ended = await runAction("deactivate-sol", { env: lab.env("redfish") });
-
-    expect(resultOf(ended)).toMatchObject({
-      ok: false,
-      class: "unsupported",
-      message: "redfish has no serial-over-LAN session",
-    });
-    expect(ended.code).toBe(13);
-    expect(lab.traffic()).toBe(0);
   });
 
   it.each([

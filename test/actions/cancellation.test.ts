@@ -43,22 +43,6 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
     expect(lab.done()).toEqual(["soft-off"]);
   });
 
-  it("SIGTERM while it waits for a power state ends the action and its session", async () => {
-    await using lab = await actionLab({ machine: { power: "on" } });
-    const action = new ActionRun("wait-for-power-state", {
-      env: { ...lab.env(provider), STATE: "off", REDFISH_AUTH: "session" },
-    });
-    await eventually(() => openSessions(lab) === 1 && lab.readings() >= 2);
-
-    action.kill("SIGTERM");
-    const ended = await action.ended;
-
-    expect(resultOf(ended)).toMatchObject({ ok: false, class: "cancelled", message: "cancelled by SIGTERM" });
-    expect(ended).toMatchObject({ code: 143 });
-    await eventually(() => openSessions(lab) === 0);
-    expect(lab.writes()).toEqual([]);
-  });
-
   it("a reached TIMEOUT ends the action and its session", async () => {
     await using lab = await actionLab({ machine: stubborn });
 
@@ -90,36 +74,6 @@ it.concurrent("SIGTERM while the input is read ends the action before anything i
   expect(resultOf(ended)).toMatchObject({ class: "cancelled", message: "cancelled by SIGTERM" });
   expect(ended.code).toBe(143);
   expect(lab.traffic()).toBe(0);
-});
-
-describe.concurrent("a session that is being opened", () => {
-  it("is ended when SIGTERM comes before the BMC has answered the login", async () => {
-    await using lab = await actionLab({ redfish: { latencyMs: 600 } });
-    const action = new ActionRun("power-status", {
-      env: { ...lab.env("redfish"), REDFISH_AUTH: "session" },
-    });
-    await eventually(() => lab.redfish.log.some((line) => line.startsWith("POST")));
-
-    action.kill("SIGTERM");
-    const ended = await action.ended;
-
-    expect(resultOf(ended).class).toBe("cancelled");
-    expect(ended.code).toBe(143);
-    expect(lab.redfish.log.filter((line) => line.startsWith("DELETE"))).toHaveLength(1);
-    expect(lab.redfish.sessions.count).toBe(0);
-  });
-
-  it("is ended when another provider has answered first", async () => {
-    await using lab = await actionLab({ redfish: { latencyMs: 600 } });
-
-    const ended = await runAction("power-status", {
-      env: { ...lab.env("redfish", "ipmi"), REDFISH_AUTH: "session", BMC_HEAD_START: "300ms" },
-    });
-
-    expect(resultOf(ended)).toMatchObject({ ok: true, provider: "ipmi" });
-    expect(lab.redfish.sessions.count).toBe(0);
-    await eventually(() => lab.ipmi.sessions() === 0);
-  });
 });
 
 it.concurrent("a BMC that does not answer the logout does not hold up the end for long", async () => {

@@ -198,16 +198,6 @@ describe.concurrent("get-bmc-csr and set-bmc-certificate", () => {
     expect(there.traffic()).toBe(0);
   });
 
-  it.each(["dell-13g-like", "ipmi"])("is unsupported without a certificate service: %s", async (kind) => {
-    await using there = await lab({ certificates: "none" });
-    const { cert } = issue({ key: there.key });
-
-    const said = resultOf(await there.install(cert, kind === "ipmi" ? { BMC_PROVIDERS: "ipmi" } : {}));
-
-    expect(said).toMatchObject({ ok: false, class: "unsupported" });
-    expect(there.writes()).toEqual([]);
-  });
-
   it("is a verification failure if the BMC leaves names out of its CSR", async () => {
     await using there = await lab();
     there.redfish.certificates.ignoresNames = true;
@@ -218,18 +208,6 @@ describe.concurrent("get-bmc-csr and set-bmc-certificate", () => {
 
     expect(said).toMatchObject({ ok: false, class: "verify" });
     expect(said.message).toContain("lacks bmc-7.example.org, 192.0.2.11");
-  });
-
-  it("show what they would send in a dry run", async () => {
-    await using there = await lab();
-
-    const csr = resultOf(await there.getCsr({ COMMON_NAME: "bmc-7", DRY_RUN: "true" }));
-    const said = resultOf(await there.install(issue({ key: there.key }).cert, { DRY_RUN: "true" }));
-
-    expect(csr.message).toContain("would send POST /redfish/v1/CertificateService/Actions/");
-    expect(said.message).toContain("now certificate CN=simulator");
-    expect(said.message).toContain("CertificateService.ReplaceCertificate");
-    expect(there.writes()).toEqual([]);
   });
 
   it("show the CSR on a terminal, because the next run makes another key", async () => {

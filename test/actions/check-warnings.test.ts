@@ -224,20 +224,4 @@ describe.concurrent("a check that is cut short", () => {
     expect(ended.code).toBe(143);
     await eventually(() => lab.ipmi.sessions() === 0);
   });
-
-  it("by TIMEOUT logs out", async () => {
-    await using lab = await actionLab();
-    lab.redfish.fail({ kind: "silent", path: /Managers/, times: 100 });
-
-    const ended = await runAction("check", {
-      env: { ...lab.env(...both), REDFISH_AUTH: "session", TIMEOUT: "2s" },
-    });
-
-    expect(resultOf(ended)).toMatchObject({
-      class: "timeout",
-      message: "not finished within 2 s (TIMEOUT)",
-    });
-    expect(ended.code).toBe(16);
-    expect(lab.redfish.sessions.count).toBe(0);
-  });
 });

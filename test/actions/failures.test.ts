@@ -3,8 +3,6 @@ import { redfishProfile } from "../../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "./action-run.ts";
 import { actionLab, type LabOptions, TESTED_PROVIDERS } from "./lab.ts";
 
-const ISO = "http://192.0.2.9/rescue.iso";
-const OTHER_ISO = "http://192.0.2.9/other.iso";
 const setDisk = { DEVICE: "disk", PERSISTENT: "true", MODE: "uefi" };
 
 describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
@@ -88,39 +86,6 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
   });
 });
 
-it.concurrent.each([
-  ["set-boot-device", setDisk],
-  ["set-pxe-once", { MODE: "uefi" }],
-])("%s fails when the BMC takes an override and reverts it", async (action, env) => {
-  await using lab = await actionLab({ redfish: { profile: "supermicro-reverting" } });
-
-  const ended = await runAction(action, { env: { ...lab.env("redfish"), ...env } });
-
-  expect(resultOf(ended)).toMatchObject({ ok: false, class: "verify", provider: "redfish" });
-  expect(resultOf(ended).message).toMatch(/^redfish: asked for \w+ .*, the BMC keeps none/);
-  expect(ended.code).toBe(15);
-});
-
-it.concurrent.each([
-  ["insert-virtual-media", { MEDIA_URL: ISO }],
-  ["eject-virtual-media", {}],
-])("%s fails when the BMC says done and keeps what is in", async (action, env) => {
-  await using lab = await actionLab();
-  const drive = lab.redfish.media.slots.find(({ types }) => types.includes("CD"));
-  Object.assign(drive ?? {}, { inserted: true, image: OTHER_ISO });
-  lab.redfish.fail({ kind: "forget", method: "POST", path: /EjectMedia$/, times: 10 });
-
-  const ended = await runAction(action, { env: { ...lab.env("redfish"), ...env } });
-
-  expect(resultOf(ended)).toMatchObject({
-    ok: false,
-    class: "verify",
-    message: `redfish: asked to eject, the BMC still has ${OTHER_ISO}`,
-  });
-  expect(ended.code).toBe(15);
-  expect(drive).toMatchObject({ inserted: true, image: OTHER_ISO });
-});
-
 function limitedTo(resetTypes: readonly string[]): LabOptions {
   const generic = redfishProfile("generic");
   return { redfish: { profile: { ...generic, resetTypes } } };
@@ -147,82 +112,4 @@ describe.concurrent("what a BMC does not offer", () => {
       expect(lab.writes()).toEqual([]);
     },
   );
-
-  it.each([
-    ["redfish", "safe"],
-    ["ipmi", "usb"],
-    ["ipmi", "uefi-http"],
-  ] as const)(
-    "makes a device unsupported via %s before anything is changed: %s",
-    async (provider, device) => {
-      await using lab = await actionLab();
-      const before = lab.machine.override;
-
-      const ended = await runAction("set-boot-device", { env: { ...lab.env(provider), DEVICE: device } });
-
-      expect(resultOf(ended)).toMatchObject({ ok: false, class: "unsupported", provider });
-      expect(ended.code).toBe(13);
-      expect(lab.machine.override).toEqual(before);
-    },
-  );
-
-  it.each(["power-on", "power-off", "power-cycle", "power-reset"])(
-    "makes %s unsupported via ipmi when the BMC does not know the command",
-    async (action) => {
-      await using lab = await actionLab({ machine: { power: action === "power-on" ? "off" : "on" } });
-      lab.ipmi.faults.refuses = (name) => (name === "Chassis Control" ? 0xc1 : undefined);
-
-      const ended = await runAction(action, { env: lab.env("ipmi") });
-
-      expect(resultOf(ended)).toMatchObject({ ok: false, class: "unsupported", provider: "ipmi" });
-      expect(ended.code).toBe(13);
-      expect(lab.done()).toEqual([]);
-    },
-  );
-
-  it.each([
-    ["insert-virtual-media", { MEDIA_URL: ISO }],
-    ["eject-virtual-media", {}],
-  ])(
-    "makes %s unsupported via ipmi, which has no virtual media, and names what there is",
-    async (action, env) => {
-      await using lab = await actionLab();
-
-      const ended = await runAction(action, {
-        env: { ...lab.env("ipmi"), BMC_PROVIDERS: "ipmi,ipmitool,amt", ...env },
-      });
-
-      expect(resultOf(ended)).toMatchObject({
-        ok: false,
-        class: "unsupported",
-        message: "ipmi, ipmitool, amt have no virtual media",
-      });
-      expect(ended.code).toBe(13);
-      expect(lab.traffic()).toBe(0);
-    },
-  );
-
-  it("leaves virtual media to the provider that has it", async () => {
-    await using lab = await actionLab();
-
-    const ended = await runAction("insert-virtual-media", {
-      env: { ...lab.env("ipmi", "redfish"), MEDIA_URL: ISO },
-    });
-
-    expect(resultOf(ended)).toMatchObject({ ok: true, provider: "redfish" });
-    expect(lab.ipmi.received).toBe(0);
-  });
-
-  it("makes virtual media unsupported where the BMC has no drive for a CD", async () => {
-    await using lab = await actionLab({ redfish: { profile: "bare" } });
-
-    const ended = await runAction("insert-virtual-media", {
-      env: { ...lab.env("redfish", "ipmi"), MEDIA_URL: ISO },
-    });
-
-    expect(resultOf(ended)).toMatchObject({ ok: false, class: "unsupported" });
-    expect(resultOf(ended).message).toMatch(/^redfish: the BMC offers no virtual drive/);
-    expect(ended.code).toBe(13);
-    expect(lab.writes()).toEqual([]);
-  });
 });

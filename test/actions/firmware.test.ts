@@ -236,18 +236,6 @@ describe.concurrent("update-firmware", () => {
     expect(lab.traffic()).toBe(0);
   });
 
-  it("says in a dry run what it would send", async () => {
-    await using lab = await actionLab();
-
-    const ended = await update(lab, { ...TO_1_3, DRY_RUN: "true" });
-
-    expect(resultOf(ended)).toMatchObject({
-      changed: false,
-      data: { wouldSend: [expect.stringMatching(/^POST .*SimpleUpdate \{"ImageURI"/)] },
-    });
-    expect(lab.writes()).toEqual([]);
-  });
-
   it("leaves the BMC's task alone when it is cancelled, and says so", async () => {
     await using lab = await actionLab();
     lab.redfish.update.taskMs = 60_000;

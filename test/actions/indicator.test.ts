@@ -49,29 +49,6 @@ describe.concurrent("set-indicator", () => {
     expect(resultOf(ended)).toMatchObject({ before: "timed", after: "on", changed: true });
   });
 
-  it("says in a dry run what it would send", async () => {
-    await using there = await lab();
-
-    const ended = await runAction("set-indicator", { env: { ...there.env("ipmi"), DRY_RUN: "true" } });
-
-    expect(resultOf(ended).message).toBe(
-      "dry run: now off, would send Chassis Identify: on until switched off via ipmi",
-    );
-    expect(there.machine.indicator).toBe("off");
-  });
-
-  it("is a verification failure if the BMC accepts it and the LED stays off", async () => {
-    await using there = await lab();
-    there.redfish.fail({ kind: "forget", method: "PATCH", times: 10 });
-
-    const ended = await runAction("set-indicator", { env: there.env("redfish") });
-
-    expect(resultOf(ended)).toMatchObject({
-      class: "verify",
-      message: "redfish: asked for identify LED on, the BMC keeps off",
-    });
-  });
-
   it("is unsupported where nothing has an LED, or only for some seconds", async () => {
     await using there = await lab("none");
     there.ipmi.faults.refuses = (name, data) =>

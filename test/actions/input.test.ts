@@ -374,42 +374,6 @@ describe.concurrent("the boot mode", () => {
   });
 });
 
-describe.concurrent("DRY_RUN", () => {
-  it.each([
-    ["power-on", "off", {}, [/"On"/], [/power up/]],
-    ["power-on", "on", {}, [], []],
-    ["power-off", "on", {}, [/GracefulShutdown/, /^if still on .*ForceOff/], [/soft/, /^if still on .*down/]],
-    ["power-cycle", "on", { OFF_DURATION: "7s" }, [/ForceOff/, /wait 7.0 s/, /"On"/], [/down/, /7.0/, /up/]],
-    ["power-reset", "on", {}, [/ForceRestart/], [/hard reset/]],
-    ["set-boot-device", "on", { DEVICE: "disk" }, [/PATCH .*Hdd/], [/parameter 5 = /]],
-    ["set-pxe-once", "on", { MODE: "uefi" }, [/PATCH .*Pxe/], [/parameter 5 = /]],
-  ] as const)(
-    "of %s on a machine that is %s says what would be sent, and only reads",
-    async (action, power, env, viaRedfish, viaIpmi) => {
-      await using lab = await actionLab({ machine: { power } });
-      const run = (provider: "redfish" | "ipmi") =>
-        runAction(action, { env: { ...lab.env(provider), ...env, DRY_RUN: "true" } });
-      const before = lab.machine.override;
-
-      const [redfish, ipmi] = await Promise.all([run("redfish"), run("ipmi")]);
-
-      for (const [ended, steps] of [
-        [redfish, viaRedfish],
-        [ipmi, viaIpmi],
-      ] as const) {
-        const said = resultOf(ended);
-        expect(said).toMatchObject({ ok: true, changed: false });
-        expect(said.message).toMatch(/^dry run: now /);
-        expect(said.data).toEqual({ wouldSend: steps.map((step) => expect.stringMatching(step)) });
-      }
-      expect(lab.done()).toEqual([]);
-      expect(lab.machine.override).toEqual(before);
-      expect(lab.redfish.log.filter((line) => !line.startsWith("GET"))).toEqual([]);
-      expect(lab.ipmi.log.filter((name) => /^Set System|Control/.test(name))).toEqual([]);
-    },
-  );
-});
-
 describe.concurrent("RESULT_FILE", () => {
   it.each([
     ["a success", {}, 0],

@@ -1,8 +1,7 @@
 import { chmod, chown, link, lstat, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { generatePassword } from "../../actions/harness/input/generate-password.ts";
-import { withNewPassword } from "../../actions/harness/input/new-password.ts";
+import { generatePassword, withNewPassword } from "../../actions/harness/input/new-password.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { silentLogger } from "../../shared/logger.ts";
 import { ActionRun, resultOf, runAction } from "./action-run.ts";

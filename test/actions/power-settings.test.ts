@@ -86,18 +86,6 @@ describe.concurrent("set-power-limit", () => {
     expect(there.writes()).toEqual([]);
   });
 
-  it("says in a dry run what it would send, and sends nothing", async () => {
-    await using there = await lab();
-    const run = async (POWER_LIMIT: string) => {
-      const env = { ...there.env("redfish"), POWER_LIMIT, DRY_RUN: "true" };
-      return resultOf(await runAction("set-power-limit", { env })).data;
-    };
-
-    expect(await run("400")).toEqual({ wouldSend: [expect.stringMatching(/^PATCH .*400/)] });
-    expect(await run("none")).toEqual({ wouldSend: [] });
-    expect(there.writes()).toEqual([]);
-  });
-
   it("names the range's problem where the BMC refuses a limit", async () => {
     await using there = await lab();
 

@@ -124,27 +124,6 @@ describe.concurrent("set-raid", () => {
     expect(lab.traffic()).toBe(0);
   });
 
-  it("reads the volumes after a lost answer and sends nothing twice", async () => {
-    await using lab = await actionLab();
-    lab.redfish.fail({ kind: "close-after", method: "POST", path: /Volumes$/ });
-
-    const ended = await setRaid(lab, "os RAID1 drives=2");
-
-    expect(resultOf(ended)).toMatchObject({ ok: true, changed: true });
-    expect(sent(lab)).toHaveLength(1);
-  });
-
-  it("says that a volume may have been created if its request was lost", async () => {
-    await using lab = await actionLab();
-    lab.redfish.fail({ kind: "close-before", method: "POST", path: /Volumes$/ });
-
-    const ended = await setRaid(lab, "os RAID1 drives=2", { VERIFY_TIMEOUT: "1s" });
-
-    expect(resultOf(ended)).toMatchObject({ ok: false, changed: true });
-    expect(resultOf(ended).message).toContain("may have been started and is not sent again");
-    expect(sent(lab)).toHaveLength(1);
-  });
-
   it("waits for a BMC that restarts during the task", async () => {
     await using lab = await actionLab();
     lab.redfish.storage.restartMs = 300;
@@ -180,29 +159,6 @@ describe.concurrent("set-raid", () => {
     expect(resultOf(vanished)).toMatchObject({ ok: false, class: "verify" });
     expect(resultOf(other)).toMatchObject({ ok: false, class: "verify" });
     expect(resultOf(other).message).toContain("the BMC has 1 volume (os RAID0)");
-  });
-
-  it("takes as many round trips as documented, beside the polls of the task", async () => {
-    await using lab = await actionLab();
-    const costOf = async (running: ReturnType<typeof setRaid>) => {
-      const { roundTrips = 0 } = resultOf(await running);
-      const polls = lab.redfish.log.filter((line) => line.includes("TaskMonitors")).length;
-      lab.redfish.forget();
-      return roundTrips - polls;
-    };
-
-    expect(await costOf(setRaid(lab, "os RAID1 drives=2"))).toBe(28);
-    expect(await costOf(setRaid(lab, "os RAID1 drives=2"))).toBe(8);
-    expect(await costOf(clearRaid(lab, "os"))).toBe(29);
-  });
-
-  it("tells what it would send", async () => {
-    await using lab = await actionLab();
-
-    const ended = await setRaid(lab, "os RAID1 drives=2", { DRY_RUN: "true" });
-
-    expect(resultOf(ended).message).toMatch(/would send POST .*\/Volumes \{"Name":"os","RAIDType":"RAID1"/);
-    expect(sent(lab)).toEqual([]);
   });
 });
 

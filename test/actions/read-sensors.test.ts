@@ -72,20 +72,4 @@ describe.concurrent("read-sensors", () => {
     expect(ended.stdout).toMatch(/^Inlet Temp +temperature +23 °C +ok +up to 38 +-7 to 42$/m);
     expect(ended.stdout).toMatch(/^PS Redundancy +other +fully redundant +ok$/m);
   });
-
-  it("is unsupported where the BMC has none", async () => {
-    await using there = await actionLab({
-      ipmi: { sdr: { present: false } },
-      ...(generic && { redfish: { profile: { ...generic, sensors: [] } } }),
-    });
-
-    const redfish = await runAction("read-sensors", { env: there.env("redfish") });
-    const ipmi = await runAction("read-sensors", { env: there.env("ipmi") });
-
-    expect(resultOf(redfish)).toMatchObject({
-      class: "unsupported",
-      message: "redfish: the BMC offers no sensors",
-    });
-    expect(resultOf(ipmi)).toMatchObject({ class: "unsupported" });
-  });
 });

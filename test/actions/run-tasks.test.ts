@@ -125,20 +125,6 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
     expect(lab.done()).toEqual(done);
   });
 
-  it("soft never forces, soft-then-hard does", async () => {
-    await using lab = await actionLab({ machine: { power: "on", softOffMs: "never" } });
-    const env = { ...lab.env(provider), SOFT_TIMEOUT: "1s" };
-
-    const soft = await runAction("run-tasks", { env: { ...env, TASKS: json({ powerAction: "soft" }) } });
-    const both = await runAction("run-tasks", {
-      env: { ...env, TASKS: json({ powerAction: "soft-then-hard" }) },
-    });
-
-    expect(resultOf(soft)).toMatchObject({ ok: false, class: "timeout" });
-    expect(resultOf(both)).toMatchObject({ ok: true });
-    expect(lab.done()).toEqual(["soft-off", "soft-off", "off"]);
-  });
-
   it("the first failure ends the list and says what was done before it", async () => {
     await using lab = await actionLab({ machine: { power: "on" } });
     lab.redfish.fail({ kind: "forget", method: "PATCH", times: 10 });
@@ -223,20 +209,6 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
     });
     expect(resultOf(ended).changed).toBe(true);
     expect(ended.code).toBe(16);
-  });
-
-  it("a refused password is tried once", async () => {
-    await using lab = await actionLab();
-
-    const ended = await runAction("run-tasks", {
-      env: { ...lab.env(provider), BMC_PASSWORD: "not-calvin", TASKS: REPROVISION },
-    });
-
-    expect(resultOf(ended)).toMatchObject({ ok: false, class: "auth" });
-    expect(resultOf(ended).message).toMatch(new RegExp(`\\): ${provider}: .*; nothing was changed$`));
-    expect(ended.code).toBe(10);
-    expect(lab.refusals()).toBe(1);
-    expect(lab.done()).toEqual([]);
   });
 });
 
@@ -358,33 +330,6 @@ describe.concurrent("what cannot be done", () => {
 
 describe.concurrent("the list", () => {
   const readsOnly = "- powerAction: status";
-
-  it("may be a whole Rufio Job", async () => {
-    await using lab = await actionLab({ machine: { power: "off" } });
-    const job = [
-      "apiVersion: bmc.tinkerbell.org/v1alpha1",
-      "kind: Job",
-      "metadata: {name: netboot, namespace: tink-system}",
-      "spec:",
-      "  machineRef: {name: bmc-node-7, namespace: tink-system}",
-      "  tasks:",
-      '    - powerAction: "off"',
-      "    - oneTimeBootDeviceAction:",
-      "        device:",
-      "          - pxe",
-      "          - disk",
-      "        efiBoot: false",
-      '    - powerAction: "on"',
-    ].join("\n");
-
-    const ended = await runAction("run-tasks", { env: { ...lab.env("redfish"), TASKS: job } });
-
-    expect(resultOf(ended)).toMatchObject({
-      ok: true,
-      data: { tasks: [{ message: "already off" }, { message: "boot pxe once (legacy)" }, { task: "on" }] },
-    });
-    expect(lab.machine.lastBoot).toMatchObject({ device: "pxe", mode: "legacy" });
-  });
 
   it.each([
     ["a file", "tasks.yaml", undefined],

@@ -4,7 +4,7 @@ import { loadAction } from "../../actions/catalogue.ts";
 import type { Action } from "../../actions/harness/action.ts";
 import type { InputField } from "../../actions/harness/input/input.ts";
 import type { ActionReference } from "../../actions/harness/input/reference.ts";
-import { loadReference } from "../../scripts/docs.ts";
+import { loadReference } from "../../scripts/action-folders.ts";
 import { createCertificate } from "../../simulators/certificate.ts";
 
 /** The input of an action's own example, for a run in a lab. */

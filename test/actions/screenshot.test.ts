@@ -96,46 +96,4 @@ describe.concurrent("screenshot", () => {
     expect(ended.code).toBe(2);
     expect(lab.traffic()).toBe(0);
   });
-
-  it("requires the file", async () => {
-    await using lab = await screenLab();
-
-    const ended = await runAction("screenshot", { env: lab.env("redfish") });
-
-    expect(resultOf(ended).message).toContain("SCREENSHOT_FILE");
-    expect(ended.code).toBe(2);
-  });
-
-  it("is unsupported, with every reason and without a file, where the BMC has none", async () => {
-    await using lab = await actionLab();
-    const env = { ...lab.env("redfish", "ipmi"), SCREENSHOT_FILE: join(lab.folder, "screen.png") };
-
-    const run = await runAction("screenshot", { env });
-    const plan = await runAction("screenshot", { env: { ...env, DRY_RUN: "true" } });
-
-    for (const ended of [run, plan]) {
-      expect(resultOf(ended)).toMatchObject({
-        class: "unsupported",
-        message: "redfish: the BMC offers no screenshot",
-      });
-      expect(ended.code).toBe(13);
-    }
-    expect(lab.writes()).toEqual([]);
-    expect(await readdir(lab.folder)).toEqual([]);
-  });
-
-  it("says in a dry run what it would send, and writes nothing", async () => {
-    await using lab = await screenLab();
-    const file = join(lab.folder, "screen.png");
-
-    const ended = await runAction("screenshot", {
-      env: { ...lab.env("redfish"), SCREENSHOT_FILE: file, DRY_RUN: "true" },
-    });
-
-    expect(resultOf(ended).data).toEqual({
-      wouldSend: [expect.stringMatching(/^POST .*ExportServerScreenShot \{"FileType":"ServerScreenShot"\}$/)],
-    });
-    expect(lab.writes()).toEqual([]);
-    expect(await readdir(lab.folder)).toEqual([]);
-  });
 });

@@ -27,25 +27,6 @@ async function selLab(clearing: "erases" | "logged" | "ignored" = "erases") {
 }
 
 describe.concurrent.each(TESTED_PROVIDERS)("list-sel via %s", (provider) => {
-  it("lists everything, oldest first, and says how much there is", async () => {
-    await using lab = await selLab();
-
-    const ended = await runAction("list-sel", { env: lab.env(provider) });
-
-    const said = resultOf(ended);
-    expect(said).toMatchObject({
-      ok: true,
-      message: `4 entries in the event log, 1 critical via ${provider}`,
-      changed: false,
-      data: { total: 4, critical: 1 },
-    });
-    const { entries } = said.data as { entries: readonly { severity?: string; message: string }[] };
-    expect(entries.map(({ severity }) => severity)).toEqual(["warning", "ok", "critical", undefined]);
-    expect(entries[2]?.message).toBe(provider === "ipmi" ? INPUT_LOST : "PSU 1 has no input.");
-    expect(ended).toMatchObject({ code: 0, stderr: "" });
-    expect(lab.writes()).toEqual([]);
-  });
-
   it.each([
     [{ LIMIT: "1" }, 1, "4 entries in the event log, 1 critical; the newest 1 listed"],
     [{ LIMIT: "0" }, 4, "4 entries in the event log, 1 critical"],
@@ -66,28 +47,6 @@ describe.concurrent.each(TESTED_PROVIDERS)("list-sel via %s", (provider) => {
     expect(said.data).toMatchObject({ total: 4, critical: 1 });
     expect((said.data as { entries: readonly unknown[] }).entries).toHaveLength(listed);
   });
-
-  it("says that the log is empty", async () => {
-    await using lab = await actionLab();
-
-    const ended = await runAction("list-sel", { env: lab.env(provider) });
-
-    expect(resultOf(ended)).toMatchObject({
-      ok: true,
-      message: `the event log is empty via ${provider}`,
-      data: { total: 0, critical: 0, entries: [] },
-    });
-  });
-});
-
-it.concurrent("list-sel takes one round trip per record and one for their number via ipmi, beside the login", async () => {
-  await using lab = await selLab();
-  await using empty = await actionLab();
-
-  const full = await runAction("list-sel", { env: { ...lab.env("ipmi"), SENSOR_NAMES: "false" } });
-  const none = await runAction("list-sel", { env: empty.env("ipmi") });
-
-  expect(resultOf(full).roundTrips - resultOf(none).roundTrips).toBe(RECORDS.length);
 });
 
 it.concurrent("list-sel says of an IPMI event what, where, and which way", async () => {
@@ -103,17 +62,6 @@ it.concurrent("list-sel says of an IPMI event what, where, and which way", async
       { message: "sensor type 0xc1 sensor 0x07: event type 0x70 offset 5 (data 2 0x01, data 3 0x02)" },
     ],
   });
-});
-
-it.concurrent("list-sel is unsupported, with every reason, where no provider has a log", async () => {
-  await using lab = await actionLab({ redfish: { profile: "bare" } });
-  lab.ipmi.faults.refuses = (name) => (name === "Get SEL Info" ? 0xc1 : undefined);
-
-  const ended = await runAction("list-sel", { env: lab.env("redfish", "ipmi") });
-
-  expect(resultOf(ended)).toMatchObject({ ok: false, class: "unsupported" });
-  expect(resultOf(ended).message).toMatch(/^redfish: the BMC offers no system event log.*; ipmi: /);
-  expect(ended.code).toBe(13);
 });
 
 describe.concurrent.each(TESTED_PROVIDERS)("clear-sel via %s", (provider) => {
@@ -138,51 +86,4 @@ describe.concurrent.each(TESTED_PROVIDERS)("clear-sel via %s", (provider) => {
     expect(resultOf(second).message).toBe(`event log already empty via ${provider}`);
     expect(lab.writes()).toEqual(writes);
   });
-
-  it("of a BMC that logs the clearing succeeds, and the second time sends nothing", async () => {
-    await using lab = await selLab("logged");
-
-    const first = await runAction("clear-sel", { env: lab.env(provider) });
-    const writes = lab.writes();
-    const second = await runAction("clear-sel", { env: lab.env(provider) });
-
-    expect(resultOf(first)).toMatchObject({ ok: true, changed: true });
-    expect(left(lab)).toBe(1);
-    expect(resultOf(second)).toMatchObject({ ok: true, changed: false });
-    expect(resultOf(second).message).toMatch(/^event log already cleared, which is its only entry via /);
-    expect(lab.writes()).toEqual(writes);
-  });
-
-  it("is a verification failure when the log still holds its entries", async () => {
-    await using lab = await selLab("ignored");
-
-    const ended = await runAction("clear-sel", { env: lab.env(provider) });
-
-    expect(resultOf(ended)).toMatchObject({ ok: false, class: "verify" });
-    expect(resultOf(ended).message).toContain("still has 4 of its 4 entries");
-    expect(ended.code).toBe(15);
-    expect(left(lab)).toBe(4);
-  });
-
-  it("says in a dry run what it would send, and sends nothing", async () => {
-    await using lab = await selLab();
-
-    const ended = await runAction("clear-sel", { env: { ...lab.env(provider), DRY_RUN: "true" } });
-
-    const step = provider === "redfish" ? /^POST .*LogService\.ClearLog \{\}$/ : /^Clear SEL$/;
-    expect(resultOf(ended)).toMatchObject({ ok: true, changed: false });
-    expect(resultOf(ended).data).toEqual({ wouldSend: [expect.stringMatching(step)] });
-    expect(resultOf(ended).message).toMatch(/^dry run: now 4 entries in the event log, would send /);
-    expect(left(lab)).toBe(4);
-  });
-});
-
-it.concurrent("list-sel reads no more sensor data records than their number and one per record via ipmi", async () => {
-  await using lab = await selLab();
-
-  const named = await runAction("list-sel", { env: lab.env("ipmi") });
-  const plain = await runAction("list-sel", { env: { ...lab.env("ipmi"), SENSOR_NAMES: "false" } });
-
-  const most = 1 + lab.machine.sensors.length + 1;
-  expect(resultOf(named).roundTrips - resultOf(plain).roundTrips).toBeLessThanOrEqual(most);
 });

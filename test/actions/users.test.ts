@@ -73,78 +73,6 @@ async function run(lab: Lab, provider: TestedProvider, action: string, env: Envi
 describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
   const via = ` via ${provider}`;
 
-  it("create-user creates a user whose password works", async () => {
-    await using lab = await userLab();
-
-    const { code, result } = await run(lab, provider, "create-user", {
-      USER_NAME: "eve",
-      ROLE: "operator",
-      PASSWORD,
-    });
-
-    expect(result).toMatchObject({
-      ok: true,
-      message: `user eve created as operator, its password works${via}`,
-      after: { name: "eve", role: "operator", enabled: true },
-      changed: true,
-    });
-    expect(code).toBe(0);
-    expect(stored(lab, provider, "eve")).toEqual({ password: PASSWORD, level: "Operator", enabled: true });
-  });
-
-  it("create-user gives the user that is there the password and the role", async () => {
-    await using lab = await userLab();
-    await addEve(lab, "ReadOnly");
-
-    const { result } = await run(lab, provider, "create-user", {
-      USER_NAME: "eve",
-      ROLE: "operator",
-      PASSWORD,
-    });
-
-    expect(result).toMatchObject({
-      ok: true,
-      message: `user eve updated as operator, its password works${via}`,
-      before: { role: "readonly" },
-    });
-    expect(stored(lab, provider, "eve")).toEqual({ password: PASSWORD, level: "Operator", enabled: true });
-  });
-
-  it("create-user twice leaves the user as after the first time", async () => {
-    await using lab = await userLab();
-    const env = { USER_NAME: "eve", ROLE: "administrator", PASSWORD };
-
-    await run(lab, provider, "create-user", env);
-    const first = stored(lab, provider, "eve");
-    const { result } = await run(lab, provider, "create-user", env);
-
-    expect(result).toMatchObject({ ok: true });
-    expect(stored(lab, provider, "eve")).toEqual(first);
-  });
-
-  it("update-user changes a role, and sends nothing where it is so already", async () => {
-    await using lab = await userLab();
-    await addEve(lab);
-    const env = { USER_NAME: "eve", ROLE: "readonly" };
-
-    const first = await run(lab, provider, "update-user", env);
-    const sent = writes(lab).length;
-    const second = await run(lab, provider, "update-user", env);
-
-    expect(first.result).toMatchObject({
-      ok: true,
-      message: `user eve updated as readonly${via}`,
-      changed: true,
-    });
-    expect(second.result).toMatchObject({
-      ok: true,
-      message: `user eve already there as readonly${via}`,
-      changed: false,
-    });
-    expect(writes(lab)).toHaveLength(sent);
-    expect(stored(lab, provider, "eve")).toMatchObject({ password: OTHER_PASSWORD, level: "ReadOnly" });
-  });
-
   it("update-user takes a password from a file, without the line break at its end", async () => {
     await using lab = await userLab();
     await addEve(lab);
@@ -294,21 +222,6 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
     expect(code).toBe(15);
   });
 
-  it("a password of its own that the BMC accepts and does not take is a failure", async () => {
-    await using lab = await userLab();
-    lab.redfish.fail({ kind: "forget", method: "PATCH", path: ACCOUNTS });
-    lab.ipmi.faults.refuses = (name) => (name === "Set User Password" ? 0 : undefined);
-
-    const { code, result } = await run(lab, provider, "update-user", { USER_NAME: "admin", PASSWORD });
-
-    expect(result).toMatchObject({
-      class: "verify",
-      message: `${provider}: the BMC accepted a new password of user admin and keeps the old one`,
-    });
-    expect(code).toBe(15);
-    expect(stored(lab, provider, "admin")).toMatchObject({ password: BMC_PASSWORD });
-  });
-
   it("a user that the BMC still lists is not called deleted", async () => {
     await using lab = await userLab();
     await addEve(lab);
@@ -387,67 +300,6 @@ describe.concurrent("a session below administrator", () => {
       { ok: true, changed: false },
       { ok: true, changed: false },
     ]);
-  });
-});
-
-describe.concurrent("what IPMI cannot carry", () => {
-  it.each([
-    [
-      "a password of 21 bytes",
-      { USER_NAME: "eve", PASSWORD: "canary-new-7c2e-21-by" },
-      "password has 21 bytes",
-    ],
-    [
-      "a password of 20 letters and 21 bytes",
-      { USER_NAME: "eve", PASSWORD: "canary-nèw-7c2e-21-b" },
-      "21 bytes",
-    ],
-    ["a name of 17 bytes", { USER_NAME: "eve-of-the-garden", PASSWORD }, "user name has 17 bytes"],
-  ])("%s is a usage error before anything is changed", async (_, env, message) => {
-    await using lab = await userLab();
-
-    const { code, result } = await run(lab, "ipmi", "create-user", { ...env, ROLE: "operator" });
-
-    expect(result).toMatchObject({ class: "usage", message: expect.stringContaining(message) });
-    expect(code).toBe(2);
-    expect(lab.ipmi.log.filter((name) => /User/.test(name))).toEqual([]);
-  });
-});
-
-describe.concurrent("users that cannot be had", () => {
-  it.each(["create-user", "update-user", "delete-user", "list-users"])(
-    "%s is unsupported where no provider has any, before anything is sent",
-    async (action) => {
-      await using lab = await userLab();
-      const env: Environment = action === "list-users" ? {} : { USER_NAME: "eve" };
-      const password: Environment = /create|update/.test(action) ? { PASSWORD } : {};
-      const role: Environment = action === "create-user" ? { ROLE: "operator" } : {};
-
-      const { code, result } = await run(lab, "redfish", action, {
-        ...{ ...env, ...password, ...role },
-        BMC_PROVIDERS: "amt",
-      });
-
-      expect(result).toMatchObject({
-        class: "unsupported",
-        message: "amt has no users",
-      });
-      expect(code).toBe(13);
-      expect(lab.traffic()).toBe(0);
-    },
-  );
-
-  it("the next provider creates a user that the first has no accounts for", async () => {
-    await using lab = await userLab();
-    lab.redfish.fail({ kind: "refuse", status: 404, path: /Account/, times: 99 });
-
-    const { result } = await run(lab, "redfish", "create-user", {
-      ...{ USER_NAME: "eve", ROLE: "operator", PASSWORD },
-      BMC_PROVIDERS: "redfish,ipmi",
-    });
-
-    expect(result).toMatchObject({ ok: true, provider: "ipmi", changed: true });
-    expect(stored(lab, "ipmi", "eve")).toMatchObject({ password: PASSWORD });
   });
 });
 

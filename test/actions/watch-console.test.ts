@@ -27,40 +27,6 @@ describe("watch-console", () => {
     expect(there.ipmi.console.written).toHaveLength(0);
   });
 
-  it("shows a machine's boot from the network", async () => {
-    await using there = await actionLab({ machine: { power: "off" } });
-    await runAction("set-pxe-once", { env: there.env("ipmi") });
-    await runAction("power-on", { env: there.env("ipmi") });
-
-    const result = resultOf(await runAction("watch-console", { env: { ...there.env("ipmi"), ...UNTIL } }));
-
-    expect(result).toMatchObject({ ok: true, data: { line: "iPXE initialising devices...ok" } });
-  });
-
-  it("fails at once at a line of FAIL_ON", async () => {
-    await using there = await actionLab();
-    there.machine.print("No bootable device.\r\n");
-
-    const result = resultOf(await runAction("watch-console", { env: { ...there.env("ipmi"), ...UNTIL } }));
-
-    expect(result).toMatchObject({
-      class: "verify",
-      message: expect.stringMatching(
-        /^ipmi: the console matched "No bootable device" .* No bootable device\.$/,
-      ),
-    });
-  });
-
-  it("opens the console again after the BMC has dropped it", async () => {
-    await using there = await actionLab();
-    const running = runAction("watch-console", { env: { ...there.env("ipmi"), ...UNTIL } });
-    await expect.poll(() => there.ipmi.console.session, { interval: 20 }).toBeDefined();
-    there.ipmi.console.deactivate();
-    there.machine.print("iPXE\r\n");
-
-    expect(resultOf(await running)).toMatchObject({ ok: true });
-  });
-
   it("leaves another session's console alone, and takes it over if told", async () => {
     await using there = await actionLab({ ipmi: { sol: [1] } });
     const env = { ...there.env("ipmi"), ...UNTIL };

@@ -4,33 +4,32 @@ import { execa } from "execa";
 import { buildActionImages } from "../support/action-images.ts";
 import { dockerCli, testBaseImage } from "../support/docker.ts";
 import { openFolder } from "../support/folder.ts";
-import { TRUSTED, UNTRUSTED } from "./policy.ts";
+import { TRUSTED } from "./policy.ts";
 
 const BUILD_TIMEOUT_MS = 120_000;
 const HOSTILE = join(import.meta.dirname, "hostile/hostile/action.ts");
 
 /** Actions of the catalogue that attacks name. */
-const ACTIONS = ["power-off", "power-on", "power-reset", "power-status"];
+const ACTIONS = ["power-off", "power-status"];
 
 export async function engineAnswers(): Promise<boolean> {
   const { exitCode } = await execa("docker", ["version"], { reject: false, timeout: 10_000 });
   return exitCode === 0;
 }
 
-/** The catalogue's images, and the hostile one under a trusted name and under another. */
+/** The catalogue's images and the hostile one. */
 export async function buildImages(): Promise<void> {
   await buildActionImages(TRUSTED, ACTIONS);
-  await buildHostileImage([TRUSTED, UNTRUSTED].map((registry) => `${registry}/hostile:test`));
+  await buildHostileImage(`${TRUSTED}/hostile:test`);
 }
 
-export async function buildHostileImage(names: readonly string[]): Promise<void> {
+export async function buildHostileImage(name: string): Promise<void> {
   await using place = await openFolder();
   const { folder: context } = place;
   await copyFile(HOSTILE, join(context, "action.mts"));
   const dockerfile = `FROM ${testBaseImage}\nCOPY action.mts /\nENTRYPOINT ["node", "/action.mts"]\n`;
   await writeFile(join(context, "Dockerfile"), dockerfile);
-  const tags = names.flatMap((name) => ["--tag", name]);
-  await execa("docker", ["build", ...tags, context], { timeout: BUILD_TIMEOUT_MS });
+  await execa("docker", ["build", "--tag", name, context], { timeout: BUILD_TIMEOUT_MS });
 }
 
 /** The IDs of an agent's containers, also of those that have ended. */

@@ -1,6 +1,5 @@
-/** The registry of this project's images and of the hostile one; and that of an image which may run and gets no credentials. */
+/** The registry of this project's images and of the hostile one. */
 export const TRUSTED = "localhost/pbnj-worker-attack";
-export const UNTRUSTED = "localhost/pbnj-worker-attack-untrusted";
 
 /** Has a worker serve PBnJ's API, with the images that the policy trusts. */
 export const PBNJ_API = ["--pbnj-address", "127.0.0.1:0", "--pbnj-image", `${TRUSTED}/{action}:test`];
@@ -8,7 +7,6 @@ export const PBNJ_API = ["--pbnj-address", "127.0.0.1:0", "--pbnj-image", `${TRU
 /** The policy that the worker under attack has: what an operator would write who read the manual. */
 export function policyText(more: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({
-    images: [`${TRUSTED}/*`, `${UNTRUSTED}/*`],
     // The hostile one has arguments.
     trustedImages: [`${TRUSTED}/*`, `${TRUSTED}/hostile`],
     ownConnections: "deny",

@@ -51,11 +51,9 @@ test.each([
   expect(new SecretSearch(SECRET).in(content)).toContain(form);
 });
 
-test("nothing is found in what holds no secret, and no more than is promised on demand", () => {
-  const reversed = [...SECRET].toReversed().join("");
+test("nothing is found in what holds no secret", () => {
   const other = JSON.stringify({ password: "[redacted]", hash: "eJ5nothing+compressed/eJ5nothing" });
 
   expect(new SecretSearch(SECRET).in("a1b2c3 Wq p and others")).toEqual([]);
   expect(new SecretSearch(SECRET).in(Buffer.concat([Buffer.from(other), gzipSync(other)]))).toEqual([]);
-  expect(new SecretSearch(SECRET, "promised").in(reversed)).toEqual([]);
 });

@@ -62,8 +62,6 @@ function base64After(secret: string, offset: number): string {
   return base64(`${"x".repeat(offset)}${secret}`).slice(skipped, -2);
 }
 
-export type Reach = "promised" | "all";
-
 interface Compression {
   readonly form: string;
   /** What its streams begin with, and how these bytes begin in base64. */
@@ -116,9 +114,8 @@ function indexesOf(content: Buffer, start: Buffer): readonly number[] {
 export class SecretSearch {
   readonly #traces: readonly (readonly [form: string, trace: string])[];
 
-  constructor(secret: string, reach: Reach = "all") {
-    const forms = reach === "all" ? { ...promised, ...others } : promised;
-    this.#traces = Object.entries(forms).flatMap(([form, write]) =>
+  constructor(secret: string) {
+    this.#traces = Object.entries({ ...promised, ...others }).flatMap(([form, write]) =>
       write(secret).map((trace) => [form, trace] as const),
     );
   }

@@ -68,29 +68,3 @@ test("each fault hits only what it can hit", () => {
   expect(["names unresolved", "action killed"].flatMap(hit)).toEqual(["b", "b"]);
   expect(hit("disk full").toSorted()).toEqual(["a", "b"]);
 });
-
-test("plans nothing for targets that are not there", () => {
-  const none = {
-    mortal: [],
-    workers: [],
-    withDisk: [],
-    withNames: [],
-    inContainers: [],
-    hasEngine: false,
-    replicas: [],
-    withProcesses: [],
-    machines: [],
-    withCertificate: [],
-  };
-  const plan = planFaults(dice(5), 60 * MINUTES, none);
-
-  expect([...new Set(plan.map(({ kind }) => kind))].toSorted()).toEqual([
-    "acknowledgements lost",
-    "calls held",
-    "calls refused",
-    "clock jumps",
-    "connections cut",
-    "server down",
-    "server restored",
-  ]);
-});

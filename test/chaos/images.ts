@@ -12,6 +12,6 @@ const ACTIONS = ["power-on", "power-off", "power-cycle", "set-pxe-once"];
 /** Builds the images that the workflows name, from the sources as they are; returns their names. They stay. */
 export async function buildImages(): Promise<readonly string[]> {
   await buildActionImages(REGISTRY, ACTIONS, TAG);
-  await buildHostileImage([FLOOD.image]);
+  await buildHostileImage(FLOOD.image);
   return [...ACTIONS.map((name) => `${REGISTRY}/${name}:${TAG}`), FLOOD.image];
 }

@@ -92,96 +92,12 @@ test("finds a cycle that was done twice in one action", () => {
   ]);
 });
 
-test("takes a machine that is asked twice to shut down, and not one that is forced off twice", () => {
-  const soft = { environment: { MODE: "soft-then-hard" }, startedAt: [10_000, 14_000] };
-  const power = [
-    [0, "on"],
-    [16, "off"],
-  ] as const;
-
-  expect(
-    judge(
-      [action("power-off", 10, 20, soft)],
-      machine(
-        [
-          [11, "soft-off"],
-          [15, "soft-off"],
-        ],
-        power,
-      ),
-    ),
-  ).toEqual([]);
-  expect(
-    judge(
-      [action("power-off", 10, 20, soft)],
-      machine(
-        [
-          [11, "off"],
-          [15, "off"],
-        ],
-        power,
-      ),
-    ),
-  ).toHaveLength(1);
-});
-
-test("takes a machine that an action, run again, forces off again, if another one powered it on in between", () => {
-  const off = action("power-off", 10, 32, { startedAt: [10_000, 30_000] });
-  const on = action("power-on", 20, 22, { workflow: "chaos-2" });
-  const done = [
-    [11, "off"],
-    [21, "on"],
-    [31, "off"],
-  ] as const;
-  const power = [
-    [0, "on"],
-    [21, "on"],
-    [31, "off"],
-  ] as const;
-
-  const interruptions = new Map([["node-1", [15_000]]]);
-  expect(judge([off, on], machine(done, power), { interruptions })).toEqual([]);
-  expect(judge([off], machine([done[0], done[2]], power), { interruptions })).toEqual([
-    "no command more often than its action: chaos-1/1-power-off (node-1) had node-1 do off, off, started 2 times",
-  ]);
-});
-
 test("finds a command that no action was there for", () => {
   const at = machine([[30, "off"]], [[0, "on"]]);
 
   expect(judge([action("power-on", 10, 20)], at)).toEqual([
     "no command without its action: node-1 was told off at 00:00:30.000, when no action was at it",
   ]);
-});
-
-test("lets a failed action's command come late, for a short time", () => {
-  const late = (at: number) =>
-    judge([action("power-cycle", 10, 20, failed(20))], machine([[at, "cycle"]], [[0, "on"]]));
-
-  expect(late(22)).toEqual([]);
-  expect(late(24)).toHaveLength(1);
-});
-
-test("gives a command to the action that was begun last before it", () => {
-  // The first was cut off before it was launched, and went on after the second.
-  const actions = [
-    action("power-off", 10, 40, { startedAt: [10_000, 30_000] }),
-    action("power-cycle", 15, 25, { workflow: "chaos-2", environment: { OFF_DURATION: "1s" } }),
-  ];
-  const power = [
-    [0, "on"],
-    [31, "off"],
-  ] as const;
-  const at = machine(
-    [
-      [16, "off"],
-      [17, "on"],
-      [31, "off"],
-    ],
-    power,
-  );
-
-  expect(judge(actions, at, { interruptions: new Map([["node-1", [12_000]]]) })).toEqual([]);
 });
 
 test.each([
@@ -192,10 +108,6 @@ test.each([
   expect(judge([action(name, 10, 20)], machine([], [[0, "on"]]))).toEqual([
     `success means that it happened: chaos-1/1-${name} (node-1) ${text}`,
   ]);
-});
-
-test("finds a power-on that succeeded at a machine that is off", () => {
-  expect(judge([action("power-on", 10, 20)], machine([], [[0, "off"]]))).toHaveLength(1);
 });
 
 test("finds a whole workflow after which the machine did not boot from the network", () => {
@@ -242,101 +154,6 @@ test("finds an action that was started after its end, and one with two ends", ()
   ]);
 });
 
-test("a replica that does not know of its end yet may say for some seconds that an action starts", () => {
-  const again = (at: number) => action("power-on", 10, 12, { startedAt: [10_000, at * SECOND] });
-  const at = machine([], [[0, "on"]]);
-  const sharedMachines = new Set([at.name]);
-
-  expect(judge([again(21)], at, { sharedMachines })).toEqual([]);
-  expect(judge([again(23)], at, { sharedMachines })).toHaveLength(1);
-});
-
-test("an action whose end the server and the worker forgot may run again", () => {
-  const again = {
-    startedAt: [10, 40].map((at) => at * SECOND),
-    ends: [20, 50].map((at) => ({ at: at * SECOND, state: "SUCCESS", message: `done at ${at}` })),
-    undone: true,
-  };
-  const at = machine(
-    [
-      [12, "cycle"],
-      [42, "cycle"],
-    ],
-    [[0, "on"]],
-  );
-  const actions = [action("power-cycle", 10, 20, again)];
-
-  expect(judge(actions, at, { longJumps: [30 * SECOND] })).toEqual([]);
-  expect(judge(actions, at)).toHaveLength(2);
-});
-
-test("takes one end that was told twice", () => {
-  const end = { state: "SUCCESS", message: "already on" };
-  const told = action("power-on", 10, 12, {
-    ends: [
-      { at: 12_000, ...end },
-      { at: 13_000, ...end },
-    ],
-  });
-
-  expect(judge([told], machine([], [[0, "on"]]))).toEqual([]);
-});
-
-test("accepts an end that a replica without the credentials reports again, with its text withheld", () => {
-  const ends = (state: string) => ({
-    ends: [
-      { at: 12_000, state: "SUCCESS", message: "already on" },
-      { at: 13_000, state, message: "[withheld: the machine's credentials cannot be read]" },
-    ],
-  });
-  const at = machine([], [[0, "on"]]);
-
-  expect(judge([action("power-on", 10, 12, ends("SUCCESS"))], at)).toEqual([]);
-  expect(judge([action("power-on", 10, 12, ends("FAILED"))], at)).toHaveLength(1);
-});
-
-test("accepts an action that runs after the server forgot its refusal", () => {
-  const more = {
-    startedAt: [10_000, 20_000],
-    ends: [
-      {
-        at: 10_000,
-        state: "FAILED",
-        message: "1-power-on failed (usage): MACHINE is node-1, which is not there",
-      },
-      { at: 22_000, state: "SUCCESS", message: "on" },
-    ],
-  };
-  const at = machine(
-    [[21, "on"]],
-    [
-      [0, "off"],
-      [21, "on"],
-    ],
-  );
-
-  expect(judge([action("power-on", 10, 22, { ...more, undone: true })], at)).toEqual([]);
-  expect(judge([action("power-on", 10, 22, more)], at)).toHaveLength(3);
-});
-
-test("accepts another action's change before a replica reports a start and an end again", () => {
-  const again = { startedAt: [10_000, 30_000] };
-  const actions = [action("power-off", 10, 31, again), action("power-on", 20, 25, { workflow: "chaos-2" })];
-  const at = machine(
-    [
-      [11, "off"],
-      [21, "on"],
-    ],
-    [
-      [0, "on"],
-      [11, "off"],
-      [21, "on"],
-    ],
-  );
-
-  expect(judge(actions, at, { pendingReports: new Set(["chaos-1/1-power-off"]) })).toEqual([]);
-});
-
 test("finds two actions at one machine at a time, unless a worker ended and left one behind", () => {
   const actions = [action("power-on", 10, 30), action("power-on", 20, 25, { workflow: "chaos-2" })];
   const at = machine([], [[0, "on"]]);
@@ -346,45 +163,6 @@ test("finds two actions at one machine at a time, unless a worker ended and left
   ]);
   expect(judge(actions, at, { interruptions: new Map([["node-1", [15_000]]]) })).toEqual([]);
   expect(judge(actions, at, { pendingReports: new Set(["chaos-1/1-power-on"]) })).toEqual([]);
-});
-
-test("lets an action be refused at any time, as long as nothing is done by it", () => {
-  const refused = failed(
-    21,
-    "1-power-off failed (usage): MACHINE is node-1, which the inventory does not have",
-  );
-  const actions = [
-    action("power-on", 10, 30),
-    action("power-off", 20, 21, { workflow: "chaos-2", ...refused }),
-  ];
-
-  expect(
-    judge(
-      actions,
-      machine(
-        [[11, "on"]],
-        [
-          [0, "off"],
-          [12, "on"],
-        ],
-      ),
-    ),
-  ).toEqual([]);
-  expect(
-    judge(
-      actions,
-      machine(
-        [
-          [11, "on"],
-          [21, "off"],
-        ],
-        [
-          [0, "off"],
-          [12, "on"],
-        ],
-      ),
-    ),
-  ).not.toEqual([]);
 });
 
 test("finds a workflow that does not end", () => {

@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { figuresOf } from "../../bench/fleet/process-figures.ts";
-import { EXIT_TEMPORARY_FAILURE } from "../../worker/commands/temporary-failure.ts";
+import { EXIT_TEMPORARY_FAILURE } from "../../worker/commands/start.ts";
 import { dice } from "../support/dice.ts";
 import { FaultRunner, STOP_PATIENCE_MS } from "./apply-fault.ts";
 import { type FaultTargets, type PlannedFault, planFaults } from "./fault-plan.ts";

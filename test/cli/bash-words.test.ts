@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readBashWords } from "../../cli/completion/bash-words.ts";
+import { readBashWords } from "../../cli/complete.ts";
 
 it.each([
   [[""], [], "", 0],

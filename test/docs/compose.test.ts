@@ -111,12 +111,4 @@ describe("the Compose file", () => {
     expect(test[3]).toContain("http://127.0.0.1:42180/readyz");
     expect(() => new Function(test[3] ?? "(")).not.toThrow();
   });
-
-  it("names secrets and volumes that it has, and no registry", () => {
-    const named = worker.volumes.filter(({ type }) => type === "volume").map(({ source }) => source);
-
-    expect(Object.keys(compose.secrets)).toEqual(worker.secrets);
-    expect(Object.keys(compose.volumes)).toEqual(named);
-    expect(worker.image).toMatch(/^\$\{PBNJ_WORKER_IMAGE:\?/);
-  });
 });

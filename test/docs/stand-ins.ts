@@ -38,6 +38,8 @@ const STAND_INS: Readonly<Record<string, StandIn>> = {
     answers: {
       "create secret generic edge-kubeconfig --namespace tinkerbell --from-file=kubeconfig=edge.kubeconfig":
         "",
+      "create secret tls pbnj-worker-tls --namespace tinkerbell --cert=worker.crt --key=worker.key": "",
+      "create secret generic pbnj-worker-clients --namespace tinkerbell --from-file=ca.crt=client-ca.crt": "",
       "get lease pbnj-worker": "",
       "get pods -l pbnj-worker/leader=true": "",
       [`get workflows -n tink-system -o jsonpath={range .items[*]}{.status.state}{" "}{.status.agentID}{"\\n"}{end}`]:

@@ -15,8 +15,6 @@ export interface Target {
   readonly throws?: (thrown: unknown) => boolean;
   /** What else must be true of a result; throws when it is not. */
   holds?(result: unknown, input: string): void;
-  /** The exported functions and classes that this target exercises, for the test that looks for forgotten ones. */
-  readonly covers: readonly string[];
 }
 
 /** The bytes of an input in Latin-1. */

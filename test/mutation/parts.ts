@@ -12,7 +12,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
       "worker/machines/launch-credentials.ts",
     ],
     testFiles: [
-      "test/worker/{executor-journal,legacy-again,legacy-hooks}.test.ts",
+      "test/worker/{executor-journal,legacy-hooks}.test.ts",
       "test/worker/core/{run,lanes}/*.test.ts",
       "test/worker/machines/launch-credentials.test.ts",
       "test/worker/core/run/crash-points.test.ts",
@@ -32,7 +32,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
     ],
     testFiles: ["test/worker/core/journal/*.test.ts", "test/system/worker/state-lock.test.ts"],
   },
-  turns: { mutate: ["worker/core/turns/*.ts"], testFiles: ["test/worker/core/turns/*.test.ts"] },
+  queue: { mutate: ["worker/core/queue/*.ts"], testFiles: ["test/worker/core/queue/*.test.ts"] },
   power: {
     mutate: ["shared/bmc/operations/power*.ts"],
     testFiles: [

@@ -1,27 +1,16 @@
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { renderConfigurationPage } from "../../scripts/configuration-page.ts";
-import { addConfigOptions } from "../../worker/config/options.ts";
-import { SettingsSchema, settings } from "../../worker/main/settings.ts";
+import { addConfigOptions } from "../../worker/commands/define-commands.ts";
+import { settings } from "../../worker/main/settings.ts";
 
 const command = () => addConfigOptions(new Command("start").exitOverride(), settings);
 
 describe("the settings", () => {
-  it("have names that follow from each other", () => {
-    expect(settings.find(({ name }) => name === "grpcClientCertFile")).toMatchObject({
-      flag: "--grpc-client-cert-file",
-      env: "PBNJ_GRPC_CLIENT_CERT_FILE",
-    });
-  });
-
   it("share no name of a variable", () => {
     const variables = settings.flatMap(({ env, aliases = [] }) => [env, ...aliases]);
 
     expect(new Set(variables).size).toBe(variables.length);
-  });
-
-  it("have defaults that their own schema takes", () => {
-    expect(() => SettingsSchema.parse({})).not.toThrow();
   });
 });
 

@@ -1,4 +1,4 @@
-import { textWidth } from "../../shared/text-width.ts";
+import { textWidth } from "../../shared/table.ts";
 
 const ESCAPE = String.fromCharCode(0x1b);
 /** A sequence, or one character. */

@@ -6,7 +6,7 @@ import { Command } from "commander";
 import { catalogue } from "../../actions/catalogue.ts";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
-import { addConfigOptions } from "../../worker/config/options.ts";
+import { addConfigOptions } from "../../worker/commands/define-commands.ts";
 import { openStateDirectory } from "../../worker/core/journal/state-directory.ts";
 import { loadConfig } from "../../worker/main/load-config.ts";
 import { openCluster } from "../../worker/main/open-cluster.ts";

@@ -19,8 +19,8 @@ import {
   type Runtime,
 } from "../../worker/core/ports/runtime.ts";
 import type { Acknowledgement } from "../../worker/core/ports/source.ts";
-import type { LockPurpose } from "../../worker/core/turns/turns.ts";
-import { TO_BEGIN } from "../../worker/features/legacy/returning-ids.ts";
+import type { LockOwner } from "../../worker/core/queue/action-queue.ts";
+import { TO_BEGIN } from "../../worker/features/legacy/legacy-messages.ts";
 import { actionLabels } from "../../worker/runtimes/docker/container-spec.ts";
 import { DockerRuntime } from "../../worker/runtimes/docker/docker-runtime.ts";
 import { LogStream } from "../../worker/runtimes/log-stream.ts";
@@ -669,7 +669,7 @@ it("a rejected end is kept with what was launched, and its action is answered fr
 it("every lock is acquired for its action, so that replicas know which one they wait for", async () => {
   const acquired: string[] = [];
   const locks = {
-    acquire: async (key: string, _signal: AbortSignal, purpose?: LockPurpose) => {
+    acquire: async (key: string, _signal: AbortSignal, purpose?: LockOwner) => {
       acquired.push(`${key} for ${purpose?.actionKey}`);
       return () => undefined;
     },

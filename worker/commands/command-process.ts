@@ -1,13 +1,13 @@
 import { setFlagsFromString } from "node:v8";
 import type { StopSignal } from "../../shared/contract/exit-code.ts";
 
-/** A stream, or a terminal. */
+/** An output stream, which may be a terminal. */
 interface OutputStream extends NodeJS.WritableStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
 }
 
-/** The parts of its process that a command uses. */
+/** The parts of the process that a command uses. */
 export interface CommandProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: OutputStream;
@@ -21,14 +21,17 @@ export interface CommandProcess {
    * thousand polls at once, and does not shrink it while the process idles. A small space is collected more often under load.
    */
   keepHeapSmall(): void;
-  /** For a process that runs actions: collecting what they leave in a small space takes a sixth of its CPU time. */
+  /**
+   * Undoes `keepHeapSmall`. In a process that runs actions, collecting garbage in a small space takes a sixth of the CPU
+   * time.
+   */
   letHeapGrow(): void;
 }
 
-/** V8's default. */
+/** V8's default for the growth of its new space. */
 const DEFAULT_GROWTH_FACTOR = 2;
 
-/** The process of `pbnj-worker`, which belongs to its command. */
+/** The process that runs `pbnj-worker`. */
 export const ownProcess: CommandProcess = {
   env: process.env,
   get stdout() {

@@ -1,9 +1,8 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { exitCodeOf } from "../../shared/contract/exit-code.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
-import { addConfigOptions } from "../config/options.ts";
 import type { Setting } from "../config/setting.ts";
 import { DEFAULT_TIMEOUT } from "../doctor/doctor-options.ts";
 import { problemReport } from "../document/problem-report.ts";
@@ -11,7 +10,6 @@ import { policyTestSettings, settingsFor } from "../main/settings.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
 import { type CommandProcess, ownProcess } from "./command-process.ts";
 
-/** `pbnj-worker start`. */
 export function defineStart(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
   addSettings(command, settingsFor("start")).action(async (flags: Record<string, unknown>) => {
     const { start } = await import("./start.ts");
@@ -19,7 +17,6 @@ export function defineStart(command: Command, own: SelfProgram, host: CommandPro
   });
 }
 
-/** `pbnj-worker serve`. */
 export function defineServe(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
   addSettings(command, settingsFor("serve")).action(async (flags: Record<string, unknown>) => {
     const { start } = await import("./start.ts");
@@ -27,7 +24,6 @@ export function defineServe(command: Command, own: SelfProgram, host: CommandPro
   });
 }
 
-/** `pbnj-worker run`. */
 export function defineRun(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
   addTemplateArgument(command)
     .option("--task <name>", "run only this task")
@@ -45,7 +41,6 @@ export function defineRun(command: Command, own: SelfProgram, host: CommandProce
   );
 }
 
-/** `pbnj-worker doctor`. */
 export function defineDoctor(command: Command, own: SelfProgram): void {
   command
     .description(
@@ -67,7 +62,6 @@ export function defineDoctor(command: Command, own: SelfProgram): void {
 
 const TEST = "test";
 
-/** `pbnj-worker policy`, with one subcommand, `test`. */
 export function definePolicy(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
   command
     .usage("test [options] [template]")
@@ -97,7 +91,7 @@ export function definePolicy(command: Command, own: SelfProgram, host: CommandPr
 
 function problemsWith(command: Command): readonly Problem[] {
   const [word] = command.args;
-  // It may be a flag with a secret, which must not be printed.
+  // The word may be a flag with a secret, which must not be printed.
   if (word?.startsWith("-")) return unknownArguments(command, command.args);
   const message =
     word === undefined
@@ -111,7 +105,7 @@ function addSettings(command: Command, settings: readonly Setting[]): Command {
   return addConfigOptions(command, settings).allowUnknownOption().allowExcessArguments();
 }
 
-/** The argument and the option of every command that reads a template. */
+/** Adds the argument and the option of every command that reads a template. */
 function addTemplateArgument(command: Command): Command {
   return command
     .argument(
@@ -126,7 +120,7 @@ function addTemplateArgument(command: Command): Command {
     );
 }
 
-/** The file, if there is one, and the remaining arguments; commander takes an unknown flag for the file. */
+/** Returns the template's file, if there is one, and the remaining arguments. Commander takes an unknown flag for the file. */
 function templateIn(command: Command) {
   const [first] = command.args;
   const hasFile = first !== undefined && !/^-./.test(first);
@@ -140,11 +134,36 @@ function collect(value: string, earlier: readonly string[] = []): readonly strin
   return [...earlier, value];
 }
 
-/** The arguments that `command` did not parse, as problems. */
+/** Reports the arguments that `command` did not parse as problems. */
 function unknownArguments(command: Command, left: readonly string[]): readonly Problem[] {
   const known = command.options.flatMap(({ long }) => long ?? []);
   return unknownArgumentProblems(left, known).map((message) => ({
     source: "command line",
     message,
   }));
+}
+
+/**
+ * Adds the flags of settings to a command. Commander only collects the text; `loadConfig` applies defaults and the
+ * environment and checks everything, so that it reports all problems together.
+ */
+export function addConfigOptions(command: Command, settings: readonly Setting[]): Command {
+  for (const setting of settings) {
+    if (setting.flag !== undefined) command.addOption(optionOf(setting, setting.flag));
+  }
+  return command;
+}
+
+function optionOf(setting: Setting, flag: string): Option {
+  const value = setting.type === "true|false" ? `[${setting.type}]` : `<${setting.type}>`;
+  const facts = [
+    ...(setting.default === undefined ? [] : [`default: ${setting.default}`]),
+    `env: ${setting.env}`,
+  ];
+  const option = new Option(`${flag} ${value}`, `${setting.description} (${facts.join("; ")})`);
+  option.helpGroup(`${setting.group}:`);
+  if (setting.repeatable) {
+    option.argParser((text: string, earlier: readonly string[] | undefined) => [...(earlier ?? []), text]);
+  }
+  return option;
 }

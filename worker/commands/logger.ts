@@ -8,19 +8,25 @@ import { type LinePart, type Paint, prettyLine } from "./pretty-line.ts";
 
 export interface LogOptions {
   readonly level: LogLevel;
-  /** `auto` is `pretty` on a terminal, else `json`. */
+  /** `auto` means `pretty` on a terminal and `json` elsewhere. */
   readonly format: "auto" | "json" | "pretty";
 }
 
-/** The stream is used only where its descriptor is not enough, because opening it makes a pipe non-blocking. */
-type LogProcess = Pick<CommandProcess, "stderr" | "stderrFd">;
+/**
+ * The parts of the process that the log needs. The stream is used only if there is no descriptor, because opening the stream
+ * makes a pipe non-blocking.
+ */
+interface LogProcess {
+  readonly stderr: CommandProcess["stderr"];
+  readonly stderrFd?: number | undefined;
+}
 
 /** A log whose level can change. */
 export interface WorkerLog extends Logger {
   setLevel(level: LogLevel): void;
 }
 
-/** The worker's log, on stderr: stdout is for the output of commands. */
+/** Creates the worker's log. It writes to stderr, because stdout is for the output of commands. */
 export function createLogger({ level, format }: LogOptions, host: LogProcess): WorkerLog {
   const { stderrFd: fd } = host;
   const destination = fd === undefined ? host.stderr : pino.destination({ fd, sync: true });
@@ -50,7 +56,7 @@ export function createLogger({ level, format }: LogOptions, host: LogProcess): W
   };
 }
 
-/** Limits fields with untrusted text, so that none can fill the disk of a log collector. */
+/** Shortens fields that contain untrusted text, so that none can fill the disk of a log collector. */
 function shortFields(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shortValue(value)]));
 }
@@ -74,7 +80,7 @@ const STYLES: Readonly<Record<LinePart, Parameters<typeof styleText>[0]>> = {
   facts: "gray",
 };
 
-/** Wraps a log and drops these messages. */
+/** Wraps a log so that it drops these messages. */
 export function withoutMessages(log: Logger, messages: readonly string[]): Logger {
   const unless = (level: LogLevel) => (fields: LogFields, message: string) => {
     if (!messages.includes(message)) log[level](fields, message);

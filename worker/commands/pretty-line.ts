@@ -1,6 +1,6 @@
 import { printable } from "../../shared/printable.ts";
 
-/** The parts of a line that have a colour. */
+/** The parts of a line that have their own colour. */
 export type LinePart = "time" | "debug" | "info" | "warn" | "error" | "subject" | "facts";
 export type Paint = (part: LinePart, text: string) => string;
 
@@ -34,7 +34,7 @@ function severityOf(level: unknown): "debug" | "info" | "warn" | "error" {
   return number >= 30 ? "info" : "debug";
 }
 
-/** In the local time zone; empty without a time. */
+/** The time of day in the local time zone; empty if there is no time. */
 function timeOfDay(time: unknown): string {
   const date = new Date(typeof time === "string" || typeof time === "number" ? time : Number.NaN);
   if (Number.isNaN(date.getTime())) return "";

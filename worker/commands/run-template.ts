@@ -14,8 +14,8 @@ import { MemoryJournal } from "../core/action/action-journal.ts";
 import { noObserver } from "../core/action/observer.ts";
 import type { Runtime } from "../core/ports/runtime.ts";
 import type { Acknowledgement, Source } from "../core/ports/source.ts";
+import { ActionQueue, ActionSlots, MachineLocks } from "../core/queue/action-queue.ts";
 import { Executor } from "../core/run/executor.ts";
-import { ActionSlots, MachineLocks, Turns } from "../core/turns/turns.ts";
 import { problemReport } from "../document/problem-report.ts";
 import { refusalsBefore } from "../explain/explain.ts";
 import type { RunInventory } from "../features/cluster-machines/run-inventory.ts";
@@ -91,19 +91,27 @@ export async function runTemplate(
   const terminal = terminalSource(host.stdout, live);
   const executor = new Executor({
     machines: composeMachines({
-      ...{ use: config, catalogue: own.library, inventory, policy },
-      ...{ authGate: new AuthGate(), secretCommands: new SecretCommands() },
+      use: config,
+      catalogue: own.library,
+      inventory,
+      policy,
+      authGate: new AuthGate(),
+      secretCommands: new SecretCommands(),
       secretNamespace: runtime.secretNamespace,
     }),
-    ...{ runtime, journal: new MemoryJournal(), log, clock: systemClock, observer: noObserver },
-    turns: new Turns(new MachineLocks(), new ActionSlots(config.maxActions)),
+    runtime,
+    journal: new MemoryJournal(),
+    log,
+    clock: systemClock,
+    observer: noObserver,
+    queue: new ActionQueue(new MachineLocks(), new ActionSlots(config.maxActions)),
     sourceOf: () => terminal,
     isLeading: () => true,
     traceEnvironment: () => ({}),
     defaultTimeoutMs: config.defaultActionTimeoutMs,
     maxBackoffMs: config.backoffMaxIntervalMs,
   });
-  // A run keeps no state: the orphans of one that was killed are found by their deadline alone.
+  // A run keeps no state: the orphans of a killed run are found by their deadline alone.
   void runtime.sweep(() => false, stop.signal).catch(() => undefined);
   const print = (text: string) => void host.stdout.write(`${printable(text)}\n`);
   if (isPlan)
@@ -115,7 +123,7 @@ export async function runTemplate(
     for (const { source, message } of misspeltAgentIds(actions, config.agentIdPattern, inventory)) {
       log.warn({ source }, message);
     }
-    // A plan shows each of them where it stands.
+    // A plan reports each problem at its action.
     const before = isPlan ? [] : await problemsBefore(actions, known);
     if (before.length > 0) {
       stderr.write(
@@ -133,11 +141,11 @@ export async function runTemplate(
         continue;
       }
       let outcome: Outcome | undefined;
-      // An action that may no longer run as decided is decided again, as if a server served it again.
+      // If the decision on an action has changed since, it is decided again, as if a server served the action again.
       do outcome = await executor.execute(action, { stop: stop.signal, cancel: stop.signal });
       while (!outcome && !stop.signal.aborted);
       if (outcome?.ok) continue;
-      // A plan names every problem; its exit code is that of the first one.
+      // A plan reports every problem; its exit code is that of the first one.
       if (!isPlan || stop.signal.aborted) {
         const left = actions.slice(outcome ? index + 1 : index);
         if (left.length > 0) print(`not run: ${left.map(titleOf).join(", ")}`);
@@ -153,7 +161,7 @@ export async function runTemplate(
   }
 }
 
-/** The machines of the inventory file and, if the settings say so, of the cluster. */
+/** Opens the machines of the inventory file and, if the settings say so, of the cluster. */
 async function openMachines(
   { inventory: file, machineSources, managedHosts, policy }: WorkerConfig,
   cluster: Cluster,
@@ -193,7 +201,7 @@ function actionsToRun(template: Template, tasks: readonly TemplateTask[]): reado
   return runnableActions(tasks, `${namespace}/${randomBytes(6).toString("hex")}`);
 }
 
-function titleOf({ taskId, name }: Pick<Action, "taskId" | "name">): string {
+function titleOf({ taskId, name }: { readonly taskId: string; readonly name: string }): string {
   return `${taskId} / ${name}`;
 }
 
@@ -201,7 +209,10 @@ function ruleSettings({ agentIdPattern, runtime }: WorkerConfig) {
   return { agentIdPattern, runtime: runtime.kind };
 }
 
-/** Every problem that shows before the first command is sent: a template is not left half done because of a later one. */
+/**
+ * Finds every problem that is visible before the first command is sent, so that no template is left half done because of a
+ * later action.
+ */
 async function problemsBefore(actions: readonly Action[], options: Parameters<typeof refusalsBefore>[1]) {
   const found: { readonly rule: string; readonly problem: Problem }[] = [];
   for (const action of actions) {
@@ -212,7 +223,7 @@ async function problemsBefore(actions: readonly Action[], options: Parameters<ty
   return found;
 }
 
-/** The action as a dry run, or why there is none. Other projects' images do not know the variable. */
+/** Turns an action into its dry run, or says why there is none. Images of other projects do not know the variable. */
 function planned(action: Action, catalogue: readonly string[]): Action | string {
   const name = parseImageReference(action.image)?.name ?? "";
   if (!catalogue.includes(name)) return `${action.image} is not an action of this release`;
@@ -247,10 +258,10 @@ function servedProblem({ workflow }: Template, evenIf: unknown): readonly Proble
 
 const ENDED: ReadonlySet<string> = new Set(["SUCCESS", "FAILED", "TIMEOUT"]);
 
-/** Log messages that would only repeat the reports. */
+/** Log messages that would only repeat the printed reports. */
 const REPORTED = ["action started", "action succeeded", "action failed", "action refused"];
 
-/** Prints the reports. It serves no actions: the template has them. */
+/** A source that prints the reports. It serves no actions, because the template contains them. */
 function terminalSource(out: NodeJS.WritableStream, live: ProgressLines | undefined): Source {
   return {
     servesSeveral: () => false,
@@ -273,7 +284,7 @@ function failed(outcome: Outcome | undefined, by: StopSignal): number {
   return exitCodeOf(outcome?.class ?? "cancelled", by);
 }
 
-/** Any signal cancels: no later worker would adopt the action. */
+/** Returns a signal that aborts on any termination signal: no later worker would adopt the action. */
 function stopSignal(host: CommandProcess): { readonly signal: AbortSignal; by(): StopSignal } {
   const controller = new AbortController();
   let received: StopSignal = "SIGTERM";

@@ -1,6 +1,4 @@
-import type { StopSignal } from "../../shared/contract/exit-code.ts";
-import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
-import { defined } from "../../shared/defined.ts";
+import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import type { LogLevel } from "../../shared/logger.ts";
 import { programLine } from "../../shared/printable.ts";
@@ -23,15 +21,14 @@ import { FEATURES, type WorkerConfig } from "../main/settings.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
 import type { CommandProcess } from "./command-process.ts";
 import { createLogger, type WorkerLog } from "./logger.ts";
-import { EXIT_TEMPORARY_FAILURE, isPermissionDenied, isTemporary } from "./temporary-failure.ts";
 
-/** For the first look at the runtime. */
+/** Deadline of the first check of the runtime. */
 const CHECK_MS = 10_000;
 
 /**
- * `pbnj-worker start`, or `serve`, which has no tink server. Resolves to the exit code: 0 when it stopped after all actions had ended, 128 plus the signal when actions
- * were cancelled, 2 for an invalid configuration, and 75 when it may start later with the same settings, such as when the disk is
- * full, another worker uses the state directory, or another one leads.
+ * Runs `pbnj-worker start`, or `serve`, which has no tink server. Resolves to the exit code: 0 if the worker stopped after
+ * all actions had ended, 128 plus the signal if actions were cancelled, 2 for an invalid configuration, and 75 if a later
+ * start may succeed with the same settings, for example after a full disk or while another worker leads.
  */
 export async function start(
   flags: Readonly<Record<string, unknown>>,
@@ -108,7 +105,8 @@ export async function start(
   log.info(
     {
       version,
-      ...defined({ server: config.server?.server, tls: config.server?.tls }),
+      server: config.server?.server,
+      tls: config.server?.tls,
       runtime: config.runtime.kind,
       lanes: config.agentIds.length,
       maxActions: config.maxActions,
@@ -123,14 +121,14 @@ export async function start(
   const run = worker.run().finally(() => ended.abort());
   const problem = await Promise.race([stateLost, worker.lost, run.then(() => undefined)]);
   if (problem !== undefined) {
-    // Stops as if it were killed: the other worker adopts the running actions.
+    // Stop as if the process were killed: the other worker adopts the running actions.
     if (typeof problem === "string") log.error({ reason: problem }, "leadership lost, exiting");
     else log.error({ error: problem.message }, "state directory lost, exiting");
     await opened.flush({ stateLost: typeof problem !== "string" });
     return EXIT_TEMPORARY_FAILURE;
   }
   const end = await run;
-  // It writes to the state directory.
+  // Flushing writes to the state directory.
   await opened.flush({ stateLost: false });
   await state.close();
   await cluster?.close();
@@ -138,7 +136,10 @@ export async function start(
   return end === "cancelled" ? exitCodeOf("cancelled", received()) : EXIT_OK;
 }
 
-/** A runtime that is away may come back while the worker waits; a missing permission is for the operator to grant. */
+/**
+ * Resolves to the reason why the runtime denies access. An unavailable runtime may become available while the worker waits;
+ * a missing permission must be granted by the operator.
+ */
 async function deniedRuntime(opened: OpenedWorker): Promise<string | undefined> {
   try {
     await opened.checkRuntime(AbortSignal.timeout(CHECK_MS));
@@ -148,7 +149,7 @@ async function deniedRuntime(opened: OpenedWorker): Promise<string | undefined> 
   }
 }
 
-/** The paths of the secret files that the worker's own servers use. */
+/** The paths of the files with secrets that the worker's own servers use. */
 function secretFiles({ http, pbnj }: WorkerConfig): readonly string[] {
   const secrets = [http?.files.token, http?.files.key, pbnj?.files.jwtSecret, pbnj?.files.key];
   return secrets.flatMap((secret) => (secret ? [secret.path] : []));
@@ -159,7 +160,7 @@ function failedStart(thrown: unknown): number {
   return isTemporary(thrown) ? EXIT_TEMPORARY_FAILURE : exitCodeOf("usage");
 }
 
-/** Why a feature must not start, in one line. */
+/** Returns one line that says why a feature must not start; undefined if all may. */
 async function refusalOf(config: WorkerConfig, cluster: Cluster): Promise<string | undefined> {
   for (const { name, isUsed, refusal } of FEATURES) {
     const reason = isUsed(config) ? await refusal?.(config, cluster) : undefined;
@@ -168,8 +169,11 @@ async function refusalOf(config: WorkerConfig, cluster: Cluster): Promise<string
   return undefined;
 }
 
-/** The first SIGTERM or SIGINT lets running actions end, the second cancels them. The result returns the last one. */
-function stopOnSignals(host: CommandProcess, worker: Pick<Worker, "stop" | "cancel">): () => StopSignal {
+/**
+ * Stops the worker on the first SIGTERM or SIGINT, which lets running actions end, and cancels them on the second. The
+ * returned function gives the last signal.
+ */
+function stopOnSignals(host: CommandProcess, worker: Worker): () => StopSignal {
   let received: StopSignal | undefined;
   const onSignal = (signal: StopSignal) => {
     if (received) worker.cancel();
@@ -186,9 +190,42 @@ function switchLevelOnSignal(host: CommandProcess, log: WorkerLog, configured: L
   let level = configured;
   host.on("SIGUSR2", () => {
     level = level === "debug" ? configured : "debug";
-    // Logged at the lower level: a log of errors alone would not have it.
+    // Log at the lower level: a log at level error would omit the message.
     if (level === "debug") log.setLevel(level);
     log.info({ logLevel: level, signal: "SIGUSR2" }, "log level changed");
     log.setLevel(level);
   });
+}
+
+/** EX_TEMPFAIL of sysexits(3): service managers start the worker again. */
+export const EXIT_TEMPORARY_FAILURE = 75;
+
+/**
+ * System errors that may disappear without a change of settings: a full or failing disk, too many open files, an address in
+ * use.
+ */
+const TEMPORARY_CODES = new Set(
+  (
+    "ENOSPC EDQUOT EIO EROFS ESTALE EBUSY EAGAIN EINTR EMFILE ENFILE ENOMEM " +
+    "EADDRINUSE EADDRNOTAVAIL EAI_AGAIN ETIMEDOUT"
+  ).split(" "),
+);
+
+/** SQLite's primary result codes: busy, no memory, read-only, I/O error, disk full. */
+const TEMPORARY_SQLITE_CODES = new Set([5, 7, 8, 10, 13]);
+
+/** Whether the system denies access. Checks the causes as well. */
+function isPermissionDenied(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  return ("code" in thrown && DENIED_CODES.has(String(thrown.code))) || isPermissionDenied(thrown.cause);
+}
+
+const DENIED_CODES = new Set(["EACCES", "EPERM"]);
+
+/** Whether a failed start may succeed later with the same settings. Checks the causes as well. */
+export function isTemporary(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  if ("code" in thrown && TEMPORARY_CODES.has(String(thrown.code))) return true;
+  if ("errcode" in thrown && TEMPORARY_SQLITE_CODES.has(Number(thrown.errcode) & 0xff)) return true;
+  return isTemporary(thrown.cause);
 }

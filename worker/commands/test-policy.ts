@@ -21,8 +21,8 @@ const EXIT_REFUSED = 1;
 const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * `pbnj-worker policy test`: explains whether each action of a template is allowed. Reads no secrets, and opens no connection but for --workflow.
- * Resolves to the exit code: 0 when all are allowed, 1 when not, 2 for invalid input.
+ * Runs `pbnj-worker policy test`: explains for each action of a template whether it is allowed. Reads no secrets, and
+ * connects only for --workflow. Resolves to the exit code: 0 if all actions are allowed, 1 if not, 2 for invalid input.
  */
 export async function testPolicy(
   path: string | undefined,
@@ -101,7 +101,7 @@ async function explainTemplate(
   return explained;
 }
 
-/** Absent values are null in JSON. */
+/** The explanation as JSON, with null for absent values. */
 function asJson({ task, action, agentId, image, machine, container, ...verdict }: ExplainedAction) {
   const about = { task, action, agentId, image, machine: machine ?? null };
   return { ...about, ...verdict, container: container ?? null };

@@ -4,16 +4,16 @@ import type { ConfigCommand, Setting } from "./setting.ts";
 
 /** A rule that involves several settings. */
 export interface CrossCheck<Given> {
-  /** The setting to blame, then the others that the rule reads. */
+  /** The setting that the problem is reported for, then the others that the rule reads. */
   readonly settings: readonly [keyof Given & string, ...(keyof Given & string)[]];
   readonly broken: (settings: Given) => boolean;
   /** Commands to which the rule does not apply. */
   readonly not?: readonly ConfigCommand[];
-  /** Follows the source of the blamed setting; `{name}` becomes the name by which that setting was given. */
+  /** Follows the source of the reported setting; `{name}` is replaced by the name under which that setting was given. */
   readonly message: string;
 }
 
-/** A setting that needs another one. */
+/** A rule that a setting needs another one. */
 export function needs<Name extends string, Other extends string>(
   name: Name,
   other: Other,
@@ -31,7 +31,7 @@ function isGiven(value: unknown): boolean {
 }
 
 export interface CrossCheckInput<Given> {
-  /** All settings; those in `invalid` have their default. */
+  /** All settings. Invalid ones have their default. */
   readonly settings: Given;
   readonly invalid: ReadonlySet<string>;
   readonly given: ReadonlyMap<string, GivenSetting>;
@@ -39,7 +39,7 @@ export interface CrossCheckInput<Given> {
   readonly command: ConfigCommand;
 }
 
-/** Problems between settings. Rules with an invalid setting are skipped until it is fixed. */
+/** Finds problems between settings. Skips rules with an invalid setting until it is fixed. */
 export function crossProblems<Given>(
   checks: readonly CrossCheck<Given>[],
   input: CrossCheckInput<Given>,

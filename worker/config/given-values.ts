@@ -7,13 +7,13 @@ import type { Setting } from "./setting.ts";
 /** A value as the operator wrote it. */
 export interface GivenSetting {
   readonly value: unknown;
-  /** `--grpc-server`, `PBNJ_GRPC_SERVER`, `worker.yaml:12`. */
+  /** Where the value was given, such as `--grpc-server`, `PBNJ_GRPC_SERVER` or `worker.yaml:12`. */
   readonly source: string;
-  /** The name of the setting there: flag, variable or file key. */
+  /** The setting's name at its source: a flag, a variable or a file key. */
   readonly called: string;
 }
 
-/** A problem with a setting, or `part` of it, at the place where it was given or, if it was not, at its flag or variable. */
+/** A problem with a setting or a `part` of it. Names the place where the setting was given; otherwise its flag or variable. */
 export function settingProblem(
   name: string,
   message: string,
@@ -28,7 +28,7 @@ export function settingProblem(
   return { source, message: source === called && part === "" ? message : `${called}${part} ${message}` };
 }
 
-/** The flag of a setting, or its variable if it has no flag. */
+/** The setting's flag, or its variable if it has no flag. */
 export function nameOf(name: string, settings: readonly Setting[]): string {
   const setting = settings.find((candidate) => candidate.name === name);
   return setting?.flag ?? setting?.env ?? name;
@@ -39,10 +39,10 @@ export interface ConfigSources {
   /** By setting name, as commander returns them: text, a list of texts, or true for a flag without a value. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly file?: YamlDocument;
+  readonly file?: YamlDocument | undefined;
 }
 
-/** The value of each setting by precedence: flag, `PBNJ_` variable, other workers' variables, file. */
+/** Finds the value of each setting by precedence: flag, `PBNJ_` variable, other workers' variables, file. */
 export function givenValues(
   settings: readonly Setting[],
   sources: ConfigSources,
@@ -88,7 +88,7 @@ function fromFile(setting: Setting, { file }: ConfigSources): GivenSetting | und
   };
 }
 
-/** A list of objects with the values of `keys` changed. */
+/** Copies a list of objects and changes the values of `keys`. */
 function withPaths(
   value: unknown,
   keys: readonly string[] = [],
@@ -103,7 +103,7 @@ function withPaths(
   });
 }
 
-/** Unknown or forbidden keys of a configuration file. */
+/** Reports unknown and forbidden keys of a configuration file. */
 export function fileProblems(settings: readonly Setting[], file: YamlDocument): readonly Problem[] {
   if (file.value === null || file.value === undefined) return [];
   if (typeof file.value !== "object" || Array.isArray(file.value)) {
@@ -124,7 +124,7 @@ export function fileProblems(settings: readonly Setting[], file: YamlDocument): 
 }
 
 /**
- * Variables that look like a misspelled setting. Only a warning, because in Kubernetes a service named `pbnj` adds
+ * Warns about variables that look like a misspelled setting. They are no errors: a Kubernetes service named `pbnj` adds
  * variables to every pod.
  */
 export function environmentWarnings(

@@ -44,7 +44,7 @@ export function privateKey(text: string): Secret {
   return new Secret(text);
 }
 
-/** The key of a certificate, if that could be read. Throws a `FileProblem`. */
+/** Reads the key of a certificate; undefined if the file could not be read. Throws a `FileProblem`. */
 export function keyOfCertificate(text: string, certificate: NamedText | undefined): Secret {
   const key = privateKey(text);
   if (!certificate || belongTogether(certificate.text, key)) return key;

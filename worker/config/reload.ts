@@ -5,7 +5,7 @@ import type { LogFields, Logger } from "../../shared/logger.ts";
 import { fileProblemOf, type ReadTextFile } from "../../shared/read-text-file.ts";
 import { textOf } from "../../shared/text-of.ts";
 
-/** The files that are reloaded when they change, as log and metrics name them. */
+/** Names of the files that are reloaded when they change, as they appear in log messages and metrics. */
 export const watchedFileNames = [
   "inventory",
   "policy",
@@ -23,11 +23,11 @@ export type WatchedFileName = (typeof watchedFileNames)[number];
 
 export interface FileSeen {
   readonly name: WatchedFileName;
-  /** False if the last valid one stays in use. */
+  /** False if the file is invalid and its last valid version stays in use. */
   readonly taken: boolean;
 }
 
-/** Is told of each file that has changed. */
+/** Called for each file that has changed. */
 interface FileObserver {
   file(file: FileSeen): void;
 }
@@ -36,11 +36,11 @@ interface FileObserver {
 export interface WatchedFile {
   readonly name: FileSeen["name"];
   readonly path: string;
-  /** The file's text when it was loaded at start. */
+  /** The file's text at the start of the worker. */
   readonly text: string;
-  /** Checks the whole text and, if all of it is valid, applies it; the value is for the log. */
+  /** Checks the whole text and applies it if it is valid. The value contains fields for the log. */
   readonly take: (text: string) => Checked<LogFields>;
-  /** Called when the file was written or touched without a change of its content. */
+  /** Called when the file was written or touched, but its content has not changed. */
   readonly touched?: () => void;
 }
 
@@ -53,10 +53,13 @@ export interface ReloadOptions {
   readonly observer: FileObserver;
 }
 
-/** The problem may be in another file that this one names, whose change does not show here. */
+/**
+ * An invalid file is checked again after this time: the problem may be in a file that it names, whose changes are not
+ * watched.
+ */
 const RETRY_MS = 30_000;
 
-/** Between the two reads of a file that has changed. */
+/** Pause between the two reads of a changed file. */
 const SETTLE_MS = 500;
 
 /**
@@ -80,24 +83,24 @@ export async function reloadFiles(options: ReloadOptions, signal: AbortSignal): 
 
 class FileWatch {
   readonly #file: WatchedFile;
-  readonly #options: Pick<ReloadOptions, "readFile" | "clock" | "log" | "observer">;
-  /** The mark and the text of the file when it was last applied or rejected. */
+  readonly #options: ReloadOptions;
+  /** The mark and the text of the version that was last applied or rejected. */
   #settledMark = "";
   #settledText: string;
-  /** What the last read returned, if it differs. */
+  /** The text of the last read, if it differs from the applied one. */
   #candidate: string | undefined;
-  /** Since when the current file is invalid. */
+  /** When the current file became invalid. */
   #refusedMs: number | undefined;
-  /** The problems logged last. */
+  /** The problems that were logged last. */
   #said = "";
 
-  constructor(file: WatchedFile, options: Pick<ReloadOptions, "readFile" | "clock" | "log" | "observer">) {
+  constructor(file: WatchedFile, options: ReloadOptions) {
     this.#file = file;
     this.#options = options;
     this.#settledText = file.text;
   }
 
-  /** Whether the file has changed and is not applied yet. */
+  /** Whether the file has changed and is not yet applied. */
   get isSettling(): boolean {
     return this.#candidate !== undefined;
   }
@@ -119,7 +122,7 @@ class FileWatch {
       return;
     }
     if (text === this.#settledText && this.#refusedMs === undefined) {
-      // Touched, or reverted; the first poll has no earlier mark to compare with.
+      // The file was touched or reverted. The first poll has no earlier mark to compare with.
       if (this.#settledMark !== "") this.#file.touched?.();
       if (this.#said !== "") {
         log.info({ file: path }, `${name} readable again, unchanged`);
@@ -165,7 +168,7 @@ class FileWatch {
     return this.#refusedMs !== undefined && this.#options.clock.monotonicMs() - this.#refusedMs >= RETRY_MS;
   }
 
-  /** Logs each problem on its own line, unless they are the same as before: then returns false. */
+  /** Logs each problem on its own line and returns true. Returns false if the problems are the same as before. */
   #complain(problems: readonly Problem[]): boolean {
     const said = problems.map(({ source, message }) => `${source}: ${message}`).join("\n");
     if (said === this.#said) return false;
@@ -178,7 +181,7 @@ class FileWatch {
   }
 }
 
-/** Differs if the file has changed or another file has its name. Nanoseconds do not fit into a number. */
+/** A mark that changes whenever the file does, or when another file takes its name. Nanoseconds do not fit into a number. */
 async function markOf(path: string): Promise<string> {
   const { mtimeNs, ctimeNs, size, ino, dev } = await stat(path, { bigint: true });
   return [mtimeNs, ctimeNs, size, ino, dev].join(" ");

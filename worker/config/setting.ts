@@ -5,11 +5,11 @@ import { Toggle } from "../document/value-types.ts";
 /** The commands that load settings; `serve` is `start` without a tink server. */
 export type ConfigCommand = "start" | "serve" | "run";
 
-/** How a setting is presented. */
+/** Texts about a setting for the documentation and the help. */
 interface SettingMeta {
   /** One sentence without a full stop. */
   readonly description: string;
-  /** The form of a value for people, if it is neither an enumeration nor a toggle. The chart's schema follows it, too. */
+  /** The format of a value, if it is neither an enumeration nor a toggle. The chart's schema uses it as well. */
   readonly type?: string;
   /** Variables of other Tinkerbell workers with the same meaning, highest precedence first. */
   readonly aliases?: readonly string[];
@@ -21,11 +21,13 @@ interface SettingMeta {
   readonly noFileKey?: string;
   /** Keys of a list's objects whose values are paths: in the configuration file they are relative to that file. */
   readonly pathKeys?: readonly string[];
-  /** Its place among the Helm chart's values, if not under `config`; `none` if it has no use in the chart's pod. */
+  /**
+   * The setting's place in the Helm chart's values, if it is not under `config`; `none` if it has no use in the chart's pod.
+   */
   readonly chart?: ChartPlace;
-  /** Commands that have no use for it, in addition to those of its part. */
+  /** Commands that do not use the setting, in addition to those of its part. */
   readonly not?: readonly ConfigCommand[];
-  /** Whether `pbnj-worker policy test` has the setting, too, because it decides whether and how actions run. */
+  /** Set if `pbnj-worker policy test` accepts the setting too, because it decides whether and how actions run. */
   readonly policyTest?: true;
 }
 
@@ -36,12 +38,12 @@ type ChartPlace =
   /** The templates derive the setting from these values. */
   | { readonly derivedFrom: string };
 
-/** A setting as the folder that uses it states it. */
+/** A setting as the folder that uses it defines it. */
 export interface SettingDefinition<Schema extends z.ZodType = z.ZodType> extends SettingMeta {
   readonly schema: Schema;
 }
 
-/** By the key of the configuration file and of the parsed settings. */
+/** Setting definitions by their name, which is also their key in the configuration file. */
 export type Definitions = Readonly<Record<string, SettingDefinition>>;
 
 /** The values of settings. Durations are milliseconds, sizes bytes. */
@@ -49,7 +51,7 @@ export type SettingsOf<Defined extends Definitions> = {
   readonly [Name in keyof Defined]: z.output<Defined[Name]["schema"]>;
 };
 
-/** Schemas that say themselves which values there are. */
+/** Schemas that list their own values. */
 type Choice = z.ZodPrefault<
   typeof Toggle | z.ZodEnum<Readonly<Record<string, string>>> | z.ZodPreprocess<z.ZodEnum>
 >;
@@ -70,14 +72,14 @@ export function setting<Schema extends z.ZodType>(
 export interface Setting extends SettingDefinition {
   readonly name: string;
   readonly group: string;
-  /** `true|false` is a flag that needs no value. */
+  /** The format of a value. `true|false` is a flag that needs no value. */
   readonly type: string;
   readonly flag?: string;
   readonly env: string;
   readonly default?: string;
   /** The flag may be repeated. */
   readonly repeatable: boolean;
-  /** A path: in the configuration file it is relative to that file. */
+  /** The value is a path. In the configuration file it is relative to that file. */
   readonly path: boolean;
   readonly not: readonly ConfigCommand[];
 }
@@ -85,7 +87,7 @@ export interface Setting extends SettingDefinition {
 const ENV_PREFIX = "PBNJ_";
 const PATH_TYPES = ["file", "folder", "path", "path or URL"];
 
-/** The words of a setting's name, as in its flag. */
+/** Splits a setting's name into the words of its flag. */
 function flagWords(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
@@ -123,7 +125,7 @@ function choicesOf(schemas: readonly z.core.$ZodType[]): string {
   return schemas.find((schema) => schema instanceof z.ZodEnum)?.options.join("|") ?? "text";
 }
 
-/** The schema and those that it wraps. */
+/** Yields the schema and the schemas that it wraps. */
 function* schemasIn(schema: z.core.$ZodType): Generator<z.core.$ZodType> {
   yield schema;
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) {

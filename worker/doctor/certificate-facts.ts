@@ -1,18 +1,18 @@
 import type { PeerCertificate } from "node:tls";
 
 const DAY_MS = 86_400_000;
-/** Enough time to get and install a new certificate. */
+/** A warning this early leaves time to get and install a new certificate. */
 const WARNING_DAYS = 30;
 
 /** A certificate in short texts. */
 export interface CertificateFacts {
-  /** `tink.example.org`. */
+  /** Such as `tink.example.org`. */
   readonly subject: string;
-  /** `Example CA`. */
+  /** Such as `Example CA`. */
   readonly issuer: string;
   /** Host names and addresses; the subject if there are none. */
   readonly names: readonly string[];
-  /** `2027-06-20`. */
+  /** A date such as `2027-06-20`. */
   readonly from: string;
   readonly until: string;
   readonly term: "valid" | "ends-soon" | "expired";
@@ -33,7 +33,7 @@ export function certificateFacts(certificate: PeerCertificate, nowMs: number): C
   };
 }
 
-/** Whether something that ends at `endMs` is still valid, and for long enough. */
+/** Whether something that ends at `endMs` is valid now, and for how much longer. */
 export function termOf(endMs: number, nowMs: number): CertificateFacts["term"] {
   if (endMs <= nowMs) return "expired";
   return endMs - nowMs < WARNING_DAYS * DAY_MS ? "ends-soon" : "valid";

@@ -85,11 +85,7 @@ function unmatchedPatterns(machines: readonly string[], policy: Policy, path: st
   );
 }
 
-function agentIdsWithoutRule(
-  fixed: readonly string[],
-  { agents }: Pick<Policy, "agents">,
-  path: string,
-): readonly Finding[] {
+function agentIdsWithoutRule(fixed: readonly string[], { agents }: Policy, path: string): readonly Finding[] {
   if (agents === undefined) return [];
   return fixed
     .filter((agentId) => !agents.some(({ agentIds }) => isAmong(agentId, agentIds)))

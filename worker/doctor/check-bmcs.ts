@@ -5,7 +5,7 @@ import { silentLogger } from "../../shared/logger.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { Action, Outcome } from "../core/action/action.ts";
-import { MachineLocks } from "../core/turns/turns.ts";
+import { MachineLocks } from "../core/queue/action-queue.ts";
 import type { CauseName } from "../findings/causes.ts";
 import {
   FINDING_STATES,
@@ -28,17 +28,17 @@ import { mapLimited } from "./map-limited.ts";
 const CHECK = "check";
 /** BMCs answer slowly, but their network and this process have limits. */
 const MAX_CONCURRENT = 50;
-/** The runtime's timeout exceeds the action's own by this, because the action reports where the time went. */
+/** The runtime's timeout exceeds the action's own by this much, because the action reports where the time went. */
 const SPARE_MS = 5_000;
-/** For logging out after a timeout or Ctrl-C. */
+/** Time for logging out after a timeout or Ctrl-C. */
 const STOP_GRACE_MS = 5_000;
 
 export interface BmcCheckOptions {
   readonly asked: "all" | readonly string[] | undefined;
-  /** Undefined if it is invalid. */
+  /** The inventory; undefined if it is invalid. */
   readonly inventory: Inventory | undefined;
   readonly own: SelfProgram;
-  /** For each machine, once its lock is acquired. */
+  /** The timeout per machine, once its lock is acquired. */
   readonly timeoutMs: number;
 }
 
@@ -90,7 +90,7 @@ function worstFirst(findings: readonly Finding[]): readonly Finding[] {
   return findings.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** The part of the action's data that is shown. */
+/** The part of the action's data that the report shows. */
 const CheckData = z.object({
   checks: z.array(z.object({ check: z.string(), state: z.string(), detail: z.string() })),
 });
@@ -207,12 +207,15 @@ function outcomeFinding(machine: string, outcome: Outcome): Finding {
   return { ...warned, remedy: causes.map((cause) => remedyOf(cause)).join("; ") };
 }
 
-/** The operator role, the default of IPMI sessions, allows everything except managing users. */
+/**
+ * Whether the user has only the operator role. It is the default of IPMI sessions and allows everything except managing
+ * users.
+ */
 function isOperator({ check, detail }: { readonly check: string; readonly detail: string }): boolean {
   return check === "users" && / is operator, /.test(detail);
 }
 
-/** The line already starts with the machine. */
+/** Removes the machine's name from a message, because the line already starts with it. */
 function withoutName(message: string, name: string): string {
   const prefix = `machine ${name}: `;
   return message.startsWith(prefix) ? message.slice(prefix.length) : message;

@@ -1,4 +1,3 @@
-import { defined } from "../../shared/defined.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import type { CauseName } from "../findings/causes.ts";
@@ -63,7 +62,7 @@ async function findingsIn(
   return [well, ...found.flat()];
 }
 
-/** What features check in the worker's own cluster or, without one, in others. */
+/** Runs the checks of the features in the worker's own cluster or, without one, in others. */
 async function checkFeatures(
   config: WorkerConfig,
   cluster: Cluster | undefined,
@@ -83,7 +82,7 @@ const CAUSES_OF: Partial<Readonly<Record<KubernetesReason, CauseName>>> = {
 };
 
 function failure(thrown: unknown, server: string | undefined, timeoutMs: number): Finding {
-  const subject = defined({ subject: server });
+  const subject = { subject: server };
   if (thrown instanceof TimeoutReached) {
     return findingOf("cluster-unreachable", `no answer within ${timeoutMs} ms`, subject);
   }

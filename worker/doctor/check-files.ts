@@ -17,7 +17,7 @@ export function checkSettings({ given, found }: Examined): readonly Finding[] {
   return [...wrong, okFinding("settings", `${count(given.size, "setting")} given${file}`)];
 }
 
-/** The inventory's file, without the secrets that it names. */
+/** Checks the inventory file, but not the secrets that it names. */
 export function checkInventory({
   found,
   inventory,
@@ -72,7 +72,7 @@ function trusted({ trustedImages = [] }: Policy, { runtime, unsafeAnyImage }: Ex
   return `${images} receive BMC connections`;
 }
 
-/** What a policy says about requests of PBnJ's API that bring a BMC's credentials. */
+/** Reports what the policy says about requests of PBnJ's API that contain a BMC's credentials. */
 function directAccess(policy: Policy, { pbnjAddress, runtime }: Examined["settings"]): string {
   if (pbnjAddress === undefined) return "";
   const isAllowed = ownConnectionsAllowed(policy) && runtime !== "kubernetes";

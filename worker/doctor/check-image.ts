@@ -25,19 +25,19 @@ export interface ImageCheckOptions {
   readonly image: string | undefined;
   readonly config: RuntimeConfig;
   readonly policy: Policy;
-  readonly runtime: Pick<Runtime, "run">;
+  readonly runtime: Runtime;
   readonly own: SelfProgram;
   readonly unsafeAnyImage: boolean;
   readonly timeoutMs: number;
 }
 
-/** Every action supports it and needs no input for it. */
+/** Arguments that every action supports and that need no input. */
 const HARMLESS = ["--help"];
-/** The action to run without `--image`. */
+/** The action to run if there is no `--image`. */
 const OWN_ACTION = "check";
 const REMOVE_MS = 20_000;
 
-/** Runs `--help` of an action image as the worker would, but never privileged, and removes the container. */
+/** Runs `--help` of an action image like the worker, but never privileged, and removes the container. */
 export async function checkImage(
   options: ImageCheckOptions,
   signal: AbortSignal,
@@ -50,11 +50,11 @@ export async function checkImage(
   const image = options.image ?? OWN_ACTION;
   const name = parseImageReference(image)?.name;
   if (name === undefined) return [findingOf("image-name-wrong", `${JSON.stringify(image)} is no image`)];
-  // The policy is for images of templates, not for this installation's own action.
+  // The policy covers images of templates, not this installation's own action.
   const action = helpAction(image);
   const decision: Decision =
     options.image === undefined ? { allowed: true } : decide(policy, own.library, action);
-  // `tenants` depends on the workflow.
+  // The `tenants` rule depends on the workflow.
   if (!decision.allowed && decision.rule !== "tenants") {
     return [findingOf("image-refused", decision.reason, { subject: image })];
   }
@@ -145,7 +145,7 @@ async function run(
   const { outcome, remove } = await runtime.run(
     {
       action,
-      // Pulled above.
+      // The image was pulled above.
       terms: { ...terms, pull: "never" },
       timeoutMs,
       onLog: () => undefined,
@@ -165,7 +165,7 @@ async function run(
   return [findingOf(runCause(outcome, bound), outcome.message, { subject: image }), ...left];
 }
 
-/** Without containers only this installation's own actions run, and these are trusted. */
+/** Describes the image's trust. Without containers, only this installation's own actions run, and they are trusted. */
 function trustWords(image: string, { config, policy, unsafeAnyImage }: ImageCheckOptions): string {
   const { kind } = config;
   if (kind === "process" || kind === "in-process") return "";
@@ -175,7 +175,7 @@ function trustWords(image: string, { config, policy, unsafeAnyImage }: ImageChec
 
 function helpAction(image: string): Action {
   return {
-    // Unique per run, and no workflow's ID.
+    // Unique per run, and not the ID of any workflow.
     workflowId: `doctor/${randomUUID()}`,
     taskId: "doctor",
     agentId: DOCTOR_AGENT_ID,
@@ -191,7 +191,7 @@ function helpAction(image: string): Action {
 
 function runCause(outcome: Outcome, bound: AbortSignal): CauseName {
   if (outcome.timedOut || bound.aborted) return "image-timeout";
-  // 137 is a SIGKILL, and the worker sent none.
+  // Exit code 137 means SIGKILL, which the worker did not send.
   if (outcome.exitCode === 137 || /^killed, out of memory/.test(outcome.message)) {
     return "container-out-of-memory";
   }

@@ -9,10 +9,10 @@ import { type EngineAddress, showEngineAddress } from "../runtimes/docker/engine
 import { EngineError } from "../runtimes/docker/engine-error.ts";
 import { currentUser, groupName } from "./user.ts";
 
-/** Whether the runtime can launch actions now. `why` says why it is this engine. */
+/** Checks whether the runtime can launch actions now. `why` says how this engine was selected. */
 export async function checkRuntime(
   config: RuntimeConfig,
-  runtime: Pick<Runtime, "name" | "check">,
+  runtime: Runtime,
   timeoutMs: number,
   signal: AbortSignal,
   why?: string,
@@ -30,7 +30,7 @@ export async function checkRuntime(
   }
 }
 
-/** Several engines may be installed, and the client on the command line may use another one. */
+/** Says how the engine was selected: several may be installed, and the client on the command line may use another one. */
 function whyThisOne(why: string | undefined): string {
   return why === undefined ? "" : `; ${why}`;
 }
@@ -67,7 +67,7 @@ function causeOf(thrown: unknown): CauseName {
 
 const GROUP_MAY = 0o060;
 
-/** Names the group that has permission, if any. */
+/** Says how to get access to the socket. Names the group that has it, if there is one. */
 async function howToPermit(socketPath: string): Promise<string> {
   const user = currentUser();
   let gid: number;

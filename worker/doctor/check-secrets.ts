@@ -1,7 +1,6 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { loginDoubt } from "../../shared/contract/secret-doubt.ts";
 import { count } from "../../shared/count.ts";
-import { defined } from "../../shared/defined.ts";
 import { FileProblem } from "../../shared/read-text-file.ts";
 import { filesOpenToAll } from "../document/open-to-all.ts";
 import { type Finding, findingOf, joinNames, okFinding, skippedFinding } from "../findings/finding.ts";
@@ -66,7 +65,7 @@ interface Read {
   readonly hasCommand: boolean;
   readonly problem?: Finding;
   /** A warning about an unusual user name or password. */
-  readonly doubt?: string;
+  readonly doubt?: string | undefined;
 }
 
 async function readOf(inventory: Inventory, machine: Machine, signal: AbortSignal): Promise<Read> {
@@ -80,7 +79,7 @@ async function readOf(inventory: Inventory, machine: Machine, signal: AbortSigna
     // Problems after a command cannot be found without running it.
     if (!commands.wereAsked) return unreadableOf(name, thrown);
   }
-  return { name, hasCommand: commands.wereAsked, ...defined({ doubt }) };
+  return { name, hasCommand: commands.wereAsked, doubt };
 }
 
 function unreadableOf(name: string, thrown: unknown): Read {

@@ -8,7 +8,7 @@ import { certificateFacts, termOf } from "./certificate-facts.ts";
 import { RecordingChannel, type ServerFacts } from "./recording-channel.ts";
 import { serverFailure } from "./server-failure.ts";
 
-/** The agent ID of the doctor's request: not one of the worker's, so the server has nothing for it. */
+/** The agent ID of the doctor's request. It is not one of the worker's, so the server has no action for it. */
 export const DOCTOR_AGENT_ID = "pbnj-worker-doctor";
 
 const APIS = {
@@ -16,7 +16,7 @@ const APIS = {
   legacy: "deprecated API (tink 0.8 to 0.12)",
 } as const;
 
-/** From gRPC for Go if a service does not exist; a server with the API lacks only the method. */
+/** The answer of gRPC for Go if a service does not exist. A server with the API lacks only the method. */
 const NO_SERVICE = /unknown service/i;
 /** HTTP dates have whole seconds, and clocks synchronized by NTP differ by less than this. */
 const MAX_SKEW_MS = 30_000;
@@ -42,7 +42,7 @@ export async function checkServer(
   });
   let isLegacy: boolean;
   try {
-    // The rest of the time is for finding out why it failed.
+    // The remaining time is for finding out why the request failed.
     const askingMs = Math.ceil(timeoutMs * 0.7);
     isLegacy = await withTimeout(askingMs, signal, () => speaksLegacy(channel, DOCTOR_AGENT_ID));
   } catch (thrown) {
@@ -101,7 +101,7 @@ function certificateWarnings(server: ServerConfig, { tls: spoken }: ServerFacts)
   return found;
 }
 
-/** gRPC servers in Go send no date; proxies do. */
+/** Warns if the clocks differ. gRPC servers in Go send no date, but proxies do. */
 function clockWarnings({ server: subject }: ServerConfig, { answer }: ServerFacts): readonly Finding[] {
   const date = answer?.fields["date"];
   const serverMs = typeof date === "string" ? Date.parse(date) : Number.NaN;

@@ -8,10 +8,10 @@ import { readIdentity, StateDirectoryProblem } from "../core/journal/state-direc
 import { type Finding, findingOf, okFinding, skippedFinding } from "../findings/finding.ts";
 import { currentUser } from "./user.ts";
 
-/** statfs(2): NFS, three versions of SMB, and Ceph. */
+/** Network file systems in statfs(2): NFS, three versions of SMB, and Ceph. */
 const NETWORK_FILE_SYSTEMS = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x00c36400]);
 
-/** Run by a second process to acquire the lock: exits 0 if it does, 3 if it is locked. */
+/** A program for a second process that tries to acquire the lock: exits 0 if it succeeds, 3 if it is locked. */
 const SECOND = `
 const { DatabaseSync } = require("node:sqlite");
 try {
@@ -58,7 +58,7 @@ async function missingDirectory(path: string): Promise<Finding> {
 
 const FULL = new Set(["ENOSPC", "EDQUOT"]);
 
-/** Why this user cannot create a file in a folder, found out by creating one; undefined if it can. */
+/** Tries to create a file in a folder. Resolves to the reason why this user cannot; undefined on success. */
 async function denialOf(folder: string, path: string): Promise<Finding | undefined> {
   const file = join(folder, `doctor-${randomUUID()}`);
   try {
@@ -68,7 +68,7 @@ async function denialOf(folder: string, path: string): Promise<Finding | undefin
   } catch (thrown) {
     return notUsable(path, folder, codeOf(thrown));
   } finally {
-    // A folder without permissions fails again here.
+    // Removing the file fails again in a folder without permissions.
     await rm(file, { force: true }).catch(() => undefined);
   }
 }
@@ -119,7 +119,7 @@ async function lockOf(path: string, signal: AbortSignal, second: string): Promis
 }
 
 /**
- * Whether a worker uses the directory. Only reads, because even a short lock could make a worker that starts now believe
+ * Whether a worker uses the directory. It only reads, because even a short lock could make a worker that is starting believe
  * that another one is running.
  */
 function isTaken(file: string): boolean {
@@ -129,7 +129,7 @@ function isTaken(file: string): boolean {
     database.exec("SELECT count(*) FROM sqlite_schema");
     return false;
   } catch (thrown) {
-    // Without a file there is no worker; `tryLocks` reports other errors.
+    // Without a file there is no worker. `tryLocks` reports other errors.
     return isLocked(thrown);
   } finally {
     database?.close();

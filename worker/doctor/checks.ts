@@ -19,7 +19,7 @@ import type { Examined } from "./examine.ts";
 
 export interface Check {
   readonly name: CheckName;
-  /** Absent if the check limits its own time. */
+  /** The check's time limit; absent if the check limits its own time. */
   readonly limitMs?: number;
   run(signal: AbortSignal): Promise<readonly Finding[]>;
 }
@@ -60,7 +60,7 @@ export function composeChecks(
     },
   ];
 
-  /** A check that is skipped unless its settings are valid. */
+  /** Creates a check that is skipped unless its settings are valid. */
   function checkIf(isUsable: boolean, name: CheckName, run: Check["run"]): Check {
     return {
       name,
@@ -69,17 +69,17 @@ export function composeChecks(
     };
   }
 
-  /** The image is checked only with a healthy runtime. */
+  /** Checks the runtime and, if it is healthy, the image. */
   async function checkRuntimeAndImage(signal: AbortSignal): Promise<readonly Finding[]> {
     if (!usable("Actions", ...RUNTIME_GROUPS)) {
       return [skippedFinding("runtime", FIRST), skippedFinding("action-image", FIRST)];
     }
-    // The check of the cluster reports why it cannot be opened.
+    // The cluster check reports why the cluster cannot be opened.
     const opening = config.runtime.kind === "kubernetes" ? await openCluster(config) : NO_CLUSTER;
     if (!opening.ok)
       return [skippedFinding("runtime", CLUSTER_FIRST), skippedFinding("action-image", CLUSTER_FIRST)];
     const { cluster } = opening;
-    // `--help` has nothing to clean up.
+    // Running `--help` leaves nothing to clean up.
     const runtime = await composeRuntime(
       { ...config, stopGraceMs: 0 },
       { log: silentLogger, own, policy: () => config.policy, cluster },

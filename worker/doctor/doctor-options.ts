@@ -4,12 +4,12 @@ import { suggestion } from "../../shared/nearest-name.ts";
 
 /** The options of `doctor`, in addition to the settings of `start`. */
 export interface DoctorOptions {
-  /** Names of machines, or all; undefined checks no BMC. */
+  /** Names of machines, or all; if it is undefined, no BMC is checked. */
   readonly bmc: "all" | readonly string[] | undefined;
   /** The action image to run. */
   readonly image: string | undefined;
   readonly output: "text" | "json";
-  /** Per check, and per machine. */
+  /** The timeout of each check, and of each machine. */
   readonly timeoutMs: number;
 }
 

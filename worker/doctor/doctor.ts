@@ -15,8 +15,8 @@ import { runChecks } from "./run-checks.ts";
 const COMMAND = "pbnj-worker doctor";
 
 /**
- * `pbnj-worker doctor`. Resolves to the exit code: 0 without a problem, otherwise that of the first problem's class (1 if
- * it has none), 2 for invalid flags, 130 or 143 after a signal.
+ * Runs `pbnj-worker doctor`. Resolves to the exit code: 0 without a problem, otherwise that of the first problem's class (1
+ * if it has none), 2 for invalid flags, 130 or 143 after a signal.
  */
 export async function doctor(
   flags: Readonly<Record<string, unknown>>,
@@ -63,7 +63,10 @@ export async function doctor(
   return report.exitCode;
 }
 
-/** The first signal aborts all checks, which then clean up; the second ends the process. */
+/**
+ * Returns a signal that aborts all checks on the first SIGINT or SIGTERM, so that they clean up. The second one ends the
+ * process.
+ */
 function stopSignal(): { readonly signal: AbortSignal; by(): StopSignal | undefined } {
   const controller = new AbortController();
   let received: StopSignal | undefined;

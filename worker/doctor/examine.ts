@@ -12,7 +12,7 @@ export interface Examined extends ExaminedConfig {
   readonly secretWarnings: readonly Problem[];
 }
 
-/** A CA bundle is read like a secret but is public unless it contains a key. */
+/** Whether a file is public. A CA bundle is read like a secret but is public unless it contains a key. */
 function isPublic(text: string): boolean {
   return /-----BEGIN CERTIFICATE-----/.test(text) && !/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text);
 }

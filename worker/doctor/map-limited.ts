@@ -1,15 +1,18 @@
 import { UncaughtErrors } from "../../shared/uncaught-errors.ts";
-import { ActionSlots } from "../core/turns/turns.ts";
+import { ActionSlots } from "../core/queue/action-queue.ts";
 
 export interface MapLimitedOptions<Item, Made> {
   readonly mostAtATime: number;
-  /** Its signal also aborts when an error escapes it. */
+  /** The work for one item. Its signal also aborts when one of its errors is not handled. */
   readonly work: (item: Item, signal: AbortSignal) => Promise<Made>;
-  /** The result of an item whose work has thrown something, at once or later, such as in a timer. */
+  /** Returns the result of an item whose work has thrown, immediately or later, for example in a timer. */
   readonly failed: (item: Item, thrown: unknown) => Made;
 }
 
-/** The results of `work` for all items, in their order, with a limited number in flight. Rejects only when the signal aborts. */
+/**
+ * Returns the results of `work` for all items, in their order, with a limited number in flight. Rejects only when the signal
+ * aborts.
+ */
 export async function mapLimited<Item, Made>(
   items: readonly Item[],
   { mostAtATime, work, failed }: MapLimitedOptions<Item, Made>,

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Finding } from "../findings/finding.ts";
 
-/** Docker and Podman put these into each container. */
+/** Docker and Podman create these files in each container. */
 const CONTAINER_FILES = ["/.dockerenv", "/run/.containerenv"];
 const REFUSED = /connection refused|no container engine listens/;
 const LOOPBACK = /(?<![\w.])(?:127\.\d+\.\d+\.\d+|localhost|\[::1\]|::1)(?![\w.])/;
@@ -13,7 +13,10 @@ export function isInContainer(): boolean {
   );
 }
 
-/** For a finding inside a container: the fix if a loopback address refused the connection, as it is usually the container's own. */
+/**
+ * Adds a fix to a finding inside a container if a loopback address refused the connection, because it is usually the
+ * container's own.
+ */
 export function explainOwnLoopback(finding: Finding): Finding {
   const { state, detail, subject = "", remedy = "" } = finding;
   const [address] = LOOPBACK.exec(`${subject} ${detail}`) ?? [];

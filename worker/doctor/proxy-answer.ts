@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { printableLine, shortened } from "../../shared/printable.ts";
 import type { CauseName } from "../findings/causes.ts";
 
-/** An answer of HTTP without a gRPC status, which only something in front of a tink server gives. */
+/** An HTTP answer without a gRPC status. Only something in front of a tink server gives one. */
 export interface ProxyAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -10,7 +10,7 @@ export interface ProxyAnswer {
 
 const LONGEST_TEXT = 100;
 
-/** Why a proxy or another web server answers like this; undefined if its status does not say. */
+/** Why a proxy or another web server gives this answer; undefined if its status does not say. */
 export function causeOfAnswer({ status, headers }: ProxyAnswer): readonly [CauseName, string] | undefined {
   const { server, location } = headers;
   const name = server === undefined ? "" : ` (${brief(server)})`;
@@ -38,14 +38,14 @@ export function causeOfAnswer({ status, headers }: ProxyAnswer): readonly [Cause
     case 500:
       return ["server-error", says];
     default:
-      // Gateways of content networks: the origin is down, silent or not reachable.
+      // Statuses of content delivery networks: the origin is down, silent or unreachable.
       return status >= 520 && status <= 530
         ? ["server-behind-proxy-down", `${says}: the tink server behind it does not answer`]
         : undefined;
   }
 }
 
-/** What Envoy and the proxies made of it answer in gRPC when they cannot reach the server behind them. */
+/** The gRPC messages of Envoy, and of proxies built on it, when they cannot reach the server behind them. */
 const NO_UPSTREAM = /^(?:upstream (?:connect error|request timeout)|no healthy upstream)/i;
 
 export function saysNoUpstream(grpcMessage: string): boolean {

@@ -7,7 +7,7 @@ import { addressOf, createDialer, type ServerOptions, usesProxy } from "../sourc
 import { openConnection } from "../sources/grpc/http2-connection.ts";
 import type { ProxyAnswer } from "./proxy-answer.ts";
 
-/** How long a recheck may take. It sends nothing that the server could act on, and nothing past a proxy. */
+/** The time limit of a recheck. A recheck sends nothing that the server could act on, and nothing through a proxy. */
 export interface RecheckLimits {
   readonly ms: number;
   readonly signal: AbortSignal;
@@ -15,7 +15,7 @@ export interface RecheckLimits {
 
 /** The server's certificate, whether it is trusted or not; undefined without a TLS handshake. Sends no client certificate. */
 export async function fetchCertificate(
-  options: Pick<ServerOptions, "server" | "serverName" | "proxy">,
+  options: ServerOptions,
   { ms, signal }: RecheckLimits,
 ): Promise<PeerCertificate | undefined> {
   if (usesProxy(options)) return undefined;
@@ -38,9 +38,9 @@ export async function fetchCertificate(
   }
 }
 
-/** What the server answers to a HEAD request over HTTP/1.1; undefined if that is not HTTP. Sends no client certificate. */
+/** The server's answer to a HEAD request over HTTP/1.1; undefined if it is not HTTP. Sends no client certificate. */
 export async function askOverHttp1(
-  options: Pick<ServerOptions, "server" | "serverName" | "tls" | "proxy">,
+  options: ServerOptions,
   { ms, signal }: RecheckLimits,
 ): Promise<ProxyAnswer | undefined> {
   if (usesProxy(options)) return undefined;
@@ -67,7 +67,7 @@ export async function askOverHttp1(
 
 /** Whether the server uses HTTP/2 without TLS. */
 export async function acceptsPlaintext(
-  { server, proxy }: Pick<ServerOptions, "server" | "proxy">,
+  { server, proxy }: ServerOptions,
   { ms, signal }: RecheckLimits,
 ): Promise<boolean> {
   const dialer = createDialer({ server, tls: false, connectTimeoutMs: ms, ...defined({ proxy }) });

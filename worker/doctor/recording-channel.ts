@@ -7,15 +7,15 @@ import type { KeepAlive } from "../sources/grpc/http2-connection.ts";
 
 /** Facts about the server that the connection revealed. */
 export interface ServerFacts {
-  /** The TCP connection was established. */
+  /** Whether the TCP connection was established. */
   connected: boolean;
-  /** After the TLS handshake: `TLSv1.3`, and the server's certificate. */
+  /** After the TLS handshake: the version, such as `TLSv1.3`, and the server's certificate. */
   tls?: { readonly version: string; readonly certificate: PeerCertificate };
-  /** Headers and trailers of the answer, such as `date` and `grpc-message`, with the wall clock before and after. */
+  /** Headers and trailers of the answer, such as `date` and `grpc-message`, with the wall-clock time before and after. */
   answer?: { readonly fields: IncomingHttpHeaders; readonly beforeMs: number; readonly afterMs: number };
 }
 
-/** The worker's channel, which also records what it sees of the server. */
+/** A channel of the worker that also records facts about the server. */
 export class RecordingChannel extends Channel {
   readonly seen: ServerFacts;
 

@@ -4,10 +4,10 @@ import { CHECK_NAMES } from "../findings/causes.ts";
 import { FINDING_STATES, type Finding, type FindingState } from "../findings/finding.ts";
 import type { DoctorReport } from "./report.ts";
 
-/** `coloured` has symbols and colours, for terminals. */
+/** `coloured` adds symbols and colours for terminals. */
 export type LineStyle = "plain" | "coloured";
 
-/** Follows `NO_COLOR` (no-color.org): set and not empty. */
+/** Selects the style. Follows `NO_COLOR` (no-color.org), which counts only if it is not empty. */
 export function lineStyleFor(
   stream: { readonly isTTY?: boolean },
   env: Readonly<Record<string, string | undefined>>,
@@ -20,10 +20,10 @@ const WIDEST_CHECK = Math.max(...CHECK_NAMES.map(({ length }) => length));
 const FIX = "fix: ";
 
 const MARKS: Readonly<Record<FindingState, string>> = { problem: "✗", warning: "!", skipped: "-", ok: "✓" };
-/** SGR: red, yellow, grey, green. */
+/** SGR codes: red, yellow, grey, green. */
 const COLOURS: Readonly<Record<FindingState, number>> = { problem: 31, warning: 33, skipped: 90, ok: 32 };
 
-/** One line for the finding and, if there is a remedy, one for how to fix it. */
+/** One line for the finding and, if there is a remedy, another one for the fix. */
 export function renderFinding({ check, state, subject, detail, remedy }: Finding, style: LineStyle): string {
   const isPlain = style === "plain";
   const padded = state.padEnd(WIDEST_STATE);

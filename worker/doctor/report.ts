@@ -5,7 +5,7 @@ import { version } from "../../shared/version.ts";
 import { CAUSE_NAMES, CHECK_NAMES } from "../findings/causes.ts";
 import { FINDING_STATES, type Finding, type FindingState } from "../findings/finding.ts";
 
-/** For a problem without an error class. */
+/** The exit code for a problem without an error class. */
 const EXIT_PROBLEM = 1;
 
 const Count = z.int().min(0);

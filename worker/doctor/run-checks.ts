@@ -4,7 +4,7 @@ import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { type Finding, findingOf } from "../findings/finding.ts";
 import type { Check } from "./checks.ts";
 
-/** For checks that were aborted. */
+/** Time for aborted checks to clean up. */
 const CLEAN_UP_MS = 25_000;
 
 /**
@@ -18,7 +18,7 @@ export async function runChecks(
 ): Promise<void> {
   const works: Promise<unknown>[] = [];
   const found = checks.map((check) => runCheck(check, works, signal));
-  // They are awaited one after the other: a rejection before that must not count as unhandled.
+  // The findings are awaited one after the other. A rejection before that must not count as unhandled.
   for (const findings of found) findings.catch(() => undefined);
   try {
     for (const findings of found) onFound(await findings);

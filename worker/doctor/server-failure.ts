@@ -13,10 +13,10 @@ import { causeOfAnswer, type ProxyAnswer, saysNoUpstream } from "./proxy-answer.
 import { acceptsPlaintext, askOverHttp1, fetchCertificate, type RecheckLimits } from "./recheck.ts";
 import type { ServerFacts } from "./recording-channel.ts";
 
-/** Failures that the error's code explains. */
+/** Causes of failures that the error's code explains. */
 const BY_CODE = z.record(z.string(), z.tuple([z.enum(CAUSE_NAMES), z.string()])).parse(errorCodes);
 
-/** Causes for which the certificate's data helps. */
+/** Causes for which the report shows the certificate. */
 const ABOUT_CERTIFICATE: ReadonlySet<CauseName> = new Set([
   "tls-expired",
   "tls-not-yet-valid",
@@ -93,13 +93,13 @@ async function causeOf(
   return ["connection-broken", messageOf(thrown)];
 }
 
-/** The HTTP answer in place of a gRPC one; undefined if there was none. */
+/** The HTTP answer that came instead of a gRPC one; undefined if there was none. */
 function answerOf({ answer }: ServerFacts): ProxyAnswer | undefined {
   const status = Number(answer?.fields[":status"] ?? 200);
   return answer && status !== 200 ? { status, headers: answer.fields } : undefined;
 }
 
-/** The answer over HTTP/1.1 of a server that does not speak HTTP/2; undefined if it speaks neither. */
+/** The answer over HTTP/1.1 from a server that does not speak HTTP/2; undefined if it speaks neither. */
 async function overHttp1(server: ServerConfig, limits: RecheckLimits): Promise<CauseAndWords | undefined> {
   const answer = await askOverHttp1(server, limits);
   if (!answer) return undefined;
@@ -118,7 +118,7 @@ function silent({ tls }: ServerConfig, seen: ServerFacts): CauseAndWords {
   return ["server-silent", words];
 }
 
-/** The TLS handshake failed. */
+/** Explains a connection whose TLS handshake failed. */
 async function withoutHandshake(
   codes: readonly string[],
   server: ServerConfig,
@@ -171,7 +171,7 @@ function isEnd(thrown: unknown, codes: readonly string[]): boolean {
   return thrown instanceof ConnectError && /the connection was closed/.test(thrown.rawMessage);
 }
 
-/** Codes of an error and its causes; a host with several addresses fails with one error per address. */
+/** The codes of an error and its causes. A host with several addresses fails with one error per address. */
 function codesOf(thrown: unknown, depth = 0): readonly string[] {
   if (!(thrown instanceof Error) || depth > 5) return [];
   const own = "code" in thrown && typeof thrown.code === "string" ? [thrown.code] : [];

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 
-/** The user of this command: its name, or its ID if it has no name, as in containers. */
+/** The user of this command: its name, or its ID if it has no name, which is common in containers. */
 export function currentUser(): string {
   try {
     return userInfo().username;

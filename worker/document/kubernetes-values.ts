@@ -1,29 +1,28 @@
 import { z } from "zod";
-import { defined } from "../../shared/defined.ts";
 
 const DNS_LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 const DNS_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 const QUALIFIED_NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 const LABEL_VALUE = /^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/;
 
-/** RFC 1123 label: namespaces. */
+/** A namespace: an RFC 1123 label. */
 export const NamespaceName = z
   .string()
   .trim()
   .max(63)
   .regex(DNS_LABEL, { error: "must be a namespace, such as tink-system" });
 
-/** `*` means all. */
+/** A namespace, or `*` for all. */
 export const WatchNamespace = z.union([z.literal("*"), NamespaceName]);
 
-/** RFC 1123 subdomain: most objects. */
+/** The name of most objects: an RFC 1123 subdomain. */
 export const ObjectNameText = z
   .string()
   .trim()
   .max(253)
   .regex(DNS_SUBDOMAIN, { error: "must be the name of an object: lower-case letters, digits, - and ." });
 
-/** Short enough for a prefix of Lease names and a label value. */
+/** A name that is short enough for a prefix of Lease names and for a label value. */
 export const GroupName = z
   .string()
   .trim()
@@ -35,7 +34,7 @@ export interface Pair {
   readonly value: string;
 }
 
-/** A label's key: an optional DNS subdomain before a slash, and a name. */
+/** Whether the text is a label's key: an optional DNS subdomain before a slash, and a name. */
 function isQualifiedName(text: string): boolean {
   const [name = "", prefix, ...more] = text.split("/").toReversed();
   if (more.length > 0 || !QUALIFIED_NAME.test(name)) return false;
@@ -58,13 +57,13 @@ function pair(isValue: (value: string) => boolean, error: string) {
     });
 }
 
-/** `name=value` of a label. */
+/** A label as `name=value`. */
 export const LabelPair = pair(
   (value) => LABEL_VALUE.test(value),
   "must be a label, name=value, as in kubernetes.io/arch=amd64",
 );
 
-/** `name=value`, with any value. */
+/** An annotation as `name=value`, with any value. */
 export const AnnotationPair = pair(() => true, "must be an annotation, name=value");
 
 const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const;
@@ -73,9 +72,9 @@ const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const;
 export interface PodToleration {
   readonly key: string;
   readonly operator: "Equal" | "Exists";
-  readonly value?: string;
-  /** Absent means every effect. */
-  readonly effect?: (typeof EFFECTS)[number];
+  readonly value?: string | undefined;
+  /** Absent for every effect. */
+  readonly effect?: (typeof EFFECTS)[number] | undefined;
 }
 
 /** `key[=value][:effect]`, as kubectl writes taints. */
@@ -93,5 +92,5 @@ export const Toleration = z
       context.addIssue({ code: "custom", message, input: text });
       return z.NEVER;
     }
-    return { key, operator: value === undefined ? "Exists" : "Equal", ...defined({ value, effect }) };
+    return { key, operator: value === undefined ? "Exists" : "Equal", value, effect };
   });

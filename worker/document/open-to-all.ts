@@ -1,7 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** The files that every user of the host can read: the file is readable and every parent folder can be entered. */
+/** Returns the files that every user of the host can read: the file is readable, and every parent folder can be entered. */
 export async function filesOpenToAll(paths: readonly string[]): Promise<readonly string[]> {
   const open: string[] = [];
   for (const path of paths) if (await isOpenToAll(path)) open.push(path);

@@ -1,7 +1,7 @@
 import { formatProblem, type Problem } from "../../shared/document/problem.ts";
 import { printableLine, printableLines } from "../../shared/printable.ts";
 
-/** A list of all problems for the terminal. Further lines of a problem are indented, so none looks like another problem. */
+/** Lists all problems for the terminal. Further lines of a problem are indented, so that none looks like another problem. */
 export function problemReport(command: string, problems: readonly Problem[]): string {
   const count = problems.length === 1 ? "a problem" : `${problems.length} problems`;
   const items = problems.map((problem) => `  - ${itemText(problem)}`);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseDurationMs } from "../../shared/duration.ts";
 
-/** Non-empty text. A number in a file is not text: `007` would lose its zeros. */
+/** Non-empty text. A number in a file is not text, because `007` would lose its zeros. */
 export const Text = z.string().trim().min(1);
 
 const YES = new Set(["true", "t", "1", "yes", "on"]);
@@ -28,12 +28,12 @@ export function Duration(leastMs: number, mostMs: number) {
   );
 }
 
-/** A decimal number within inclusive bounds. */
+/** A decimal number with inclusive bounds. */
 export function Amount(least: number, most: number) {
   return measure(`must be a number from ${least} to ${most}`, decimal, least, most);
 }
 
-/** A whole number within inclusive bounds. */
+/** A whole number with inclusive bounds. */
 export function Count(least: number, most: number) {
   const whole = (text: string) => (Number.isInteger(decimal(text)) ? decimal(text) : Number.NaN);
   return measure(`must be a whole number from ${least} to ${most}`, whole, least, most);
@@ -50,11 +50,11 @@ export function ByteSize(least: number, most: number) {
   return measure("must be a size such as 256Mi or 1Gi", bytesOf, least, most);
 }
 
-/** A container's memory in bytes. Engines accept no less. */
+/** A container's memory in bytes. Engines do not accept less than the minimum. */
 export const ContainerMemory = ByteSize(6 * 1_024 ** 2, 1_024 ** 4);
-/** Processors; fractions are allowed. */
+/** A container's processors; fractions are allowed. */
 export const ContainerCpus = Amount(0.01, 1_024);
-/** Processes and threads. */
+/** A container's processes and threads. */
 export const ContainerPids = Count(1, 4_194_304);
 
 /** A list, or one text with commas between the items. Empty items are dropped. */
@@ -72,7 +72,7 @@ export function List<Item extends z.ZodType<unknown, string>>(item: Item) {
     .transform((items) => [...new Set(items)]);
 }
 
-/** Text or a number, within inclusive bounds; `read` returns NaN for other text. */
+/** Text or a number with inclusive bounds; `read` returns NaN for invalid text. */
 function measure(expectation: string, read: (text: string) => number, least: number, most: number) {
   return reading<string | number, number>([z.string(), z.number()], expectation, (given) => {
     const value = read(String(given));

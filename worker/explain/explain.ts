@@ -19,14 +19,23 @@ import type { ActionLibrary } from "../runtimes/action-library.ts";
 import { refusalOf } from "../runtimes/host-refusal.ts";
 import { refusedFields } from "../runtimes/kubernetes/refusal.ts";
 
-export interface ExplainOptions {
-  /** From `settleTrust`. */
+interface RunOptions {
+  /** The result of `settleTrust`. */
   readonly policy: Policy;
-  readonly catalogue: ActionLibrary;
+  readonly runtime: "docker" | "in-process" | "kubernetes" | "process";
+}
+
+interface TrustOptions extends RunOptions {
   readonly unsafeAnyImage: boolean;
+}
+
+interface JudgeOptions extends RunOptions {
+  readonly catalogue: ActionLibrary;
   readonly inventory: Inventory;
   readonly agentIdPattern: string;
-  readonly runtime: "docker" | "in-process" | "kubernetes" | "process";
+}
+
+export interface ExplainOptions extends JudgeOptions, TrustOptions {
   /** How containers run if the policy does not say. */
   readonly settings: Required<Omit<LaunchTerms, "privileged">>;
 }
@@ -55,9 +64,9 @@ export interface Explanation {
   readonly refusals: readonly RuleFinding[];
   /** Whether its image receives BMC connections, and why. */
   readonly trust: RuleFinding & { readonly trusted: boolean };
-  /** The entries that allow it; of interest only without refusals. */
+  /** The entries that allow the action; only useful without refusals. */
   readonly grants: readonly RuleFinding[];
-  /** Rules that would apply, but not with this runtime. */
+  /** Rules that would apply with another runtime. */
   readonly unenforced: readonly RuleFinding[];
   /** Absent without containers. */
   readonly container?: ContainerTerms;
@@ -81,9 +90,7 @@ export async function explain(action: Action, options: ExplainOptions): Promise<
   };
 }
 
-type JudgeOptions = Pick<ExplainOptions, "policy" | "catalogue" | "inventory" | "agentIdPattern" | "runtime">;
-
-/** Every reason why an action cannot succeed that shows before anything is launched. */
+/** Finds every reason why an action cannot succeed that is known before anything is launched. */
 export async function refusalsBefore(action: Action, options: JudgeOptions): Promise<readonly RuleFinding[]> {
   return (await judgeWhole(action, options)).refused;
 }
@@ -117,7 +124,7 @@ async function judge(
   const name = parseImageReference(action.image)?.name ?? "";
   if (!located.ok) {
     const found = located.reason === byPolicy?.reason ? byPolicy : ofMachine(located.reason);
-    // A namespace without any right has no right to this machine either.
+    // A namespace without any permission has none for this machine either.
     if (!against.some(({ rule }) => rule === found.rule)) against.push(found);
   }
   if ("paused" in located && located.paused !== undefined && policy.pausedMachines === "fail") {
@@ -127,7 +134,7 @@ async function judge(
     const terms = launchTerms(policy, action.image);
     against.push(...refusedFields({ action, terms }).map((reason) => ({ rule: "runtime", reason })));
   } else if (runtime !== "docker") against.push(...(await refusedByRuntime(action, policy)));
-  // A flag that no action has is among the policy's findings.
+  // A flag that no action has is already one of the policy's findings.
   const isKnown = !against.some(({ rule }) => rule === "environment");
   const found = await inputProblems(action, policy, catalogue);
   const wrong = found.filter((reason) => isKnown || !reason.startsWith("unknown flag"));
@@ -141,7 +148,7 @@ async function judge(
   return { located, against };
 }
 
-/** What is wrong with the action that is asked for, and with its input. Only the image knows that of other projects' actions. */
+/** Problems of the requested action and its input. Only the image knows the input of other projects' actions. */
 async function inputProblems(
   action: Action,
   policy: Policy,
@@ -155,7 +162,7 @@ async function inputProblems(
   return own && !isAnswered ? own.problems(action) : [];
 }
 
-/** An action that is asked for its help or version needs no input. */
+/** Arguments that request help or the version, for which an action needs no input. */
 const PRINTED = /^(-h|--help|-V|--version)$/;
 
 function waitOf(located: ResolvedMachine, { pausedMachines }: Policy): readonly RuleFinding[] {
@@ -164,7 +171,7 @@ function waitOf(located: ResolvedMachine, { pausedMachines }: Policy): readonly 
   return [{ rule: "pausedMachines", reason: `it waits, because ${paused}` }];
 }
 
-/** Hooks have other arguments and must be for the same machine. */
+/** Problems of the hooks. They have other arguments and must use the same machine. */
 async function againstHooks(
   action: Action,
   { located, against }: Findings,
@@ -199,7 +206,7 @@ async function refusedByRuntime(action: Action, policy: Policy): Promise<readonl
 /** Whether an image receives BMC connections, and why. */
 export function explainTrust(
   image: string,
-  { policy, runtime, unsafeAnyImage }: Pick<ExplainOptions, "policy" | "runtime" | "unsafeAnyImage">,
+  { policy, runtime, unsafeAnyImage }: TrustOptions,
 ): Explanation["trust"] {
   const receives = "it receives its machine's BMC connection";
   if (!hasContainers(runtime)) {
@@ -228,7 +235,7 @@ function fittingPattern(image: string, patterns: readonly string[]): number {
 function grantsOf(
   action: Action,
   machine: string | undefined,
-  { catalogue, policy }: Pick<ExplainOptions, "catalogue" | "policy">,
+  { catalogue, policy }: ExplainOptions,
 ): readonly RuleFinding[] {
   const { images = EVERY_IMAGE, volumes, tenants = [], agents = [] } = policy;
   const image = fittingPattern(action.image, images);

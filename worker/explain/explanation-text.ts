@@ -8,7 +8,7 @@ export interface ExplainedAction extends Explanation {
   readonly image: string;
 }
 
-/** One line per rule; the action's name is on the first line of each action. */
+/** A table with one line per rule. The action's name is on the first line of each action. */
 export function explanationTable(explained: readonly ExplainedAction[]): string {
   const rows = explained.flatMap(({ task, action, machine = "-", ...explanation }) => {
     const said = findings(explanation);
@@ -30,7 +30,7 @@ function findings(explanation: Explanation): readonly Line[] {
     return refusals.map((refusal) => [refusal.rule, refusal.reason.replace(`policy ${refusal.rule}: `, "")]);
   }
   return [
-    // Without containers only the worker's own actions run.
+    // Without containers, only the worker's own actions run.
     ...[...(container ? [trust] : []), ...grants, ...unenforced].map(
       ({ rule, reason }): Line => [rule, reason],
     ),

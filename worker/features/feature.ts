@@ -24,29 +24,28 @@ import type { ReferenceRefusal } from "../policy/reference.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
 import type { ServerApi } from "../sources/server/tink-server.ts";
 import type { MachineReader } from "./machine-reader.ts";
-import type { ClusterFacts, WorkerFacts } from "./shared/facts.ts";
-import type { MachineNotice } from "./shared/machine-notice.ts";
+import type { ClusterFacts, MachineNotice, WorkerFacts } from "./shared/facts.ts";
 import type { WorkerObserver, WorkerObservers } from "./shared/observer.ts";
 
 /**
- * An entry of the table in `main/features.ts`. Its module loads the feature's code only when the feature is opened. `Config` is
- * the part of the configuration that it reads: the table makes the compiler check that this part exists.
+ * An entry of the table in `main/features.ts`. Its module loads the feature's code only when the feature is opened. `Config`
+ * is the part of the configuration that the feature reads; the compiler checks in the table that this part exists.
  */
 export interface FeatureDefinition<Config extends SharedConfig = SharedConfig> {
   readonly name: string;
   readonly settings?: ConfigPart<never>;
   readonly isUsed: (config: Config) => boolean;
-  /** The rights that it needs in the Kubernetes API, in named parts; none if the settings do not use it. */
+  /** The permissions that the feature needs in the Kubernetes API, in named parts; none if the settings do not use the API. */
   readonly rights?: (config: Config) => readonly NamedRights[];
-  /** Why the worker must not start, in one line; undefined if it may, or if the cluster does not answer. */
+  /** One line that says why the worker must not start; undefined if it may, or if the cluster does not answer. */
   readonly refusal?: (config: Config, cluster: Cluster) => Promise<string | undefined>;
-  /** For `pbnj-worker doctor`. Rejects with a `KubernetesError`, and with the signal's reason. */
+  /** Runs the feature's check of `pbnj-worker doctor`. Rejects with a `KubernetesError`, and with the signal's reason. */
   readonly check?: (config: Config, terms: CheckTerms, signal: AbortSignal) => Promise<readonly Finding[]>;
-  /** Opens nothing that can fail: `serve` and `open` do. */
+  /** Creates the feature's parts. Nothing that can fail is opened here: `serve` and `open` do that. */
   readonly open: (services: FeatureServices<Config>) => Promise<readonly FeaturePart[]>;
 }
 
-/** The part of the configuration that every feature may read, besides its own. */
+/** The part of the configuration that every feature may read in addition to its own. */
 export interface SharedConfig extends MachineUse {
   /** The agent IDs at start: the fixed ones and one per machine. */
   readonly agentIds: readonly string[];
@@ -66,13 +65,13 @@ export interface NamedRights {
 }
 
 interface CheckTerms {
-  /** The worker's own cluster; undefined for checks of other clusters, which do not depend on it. */
+  /** The worker's own cluster; undefined for checks of other clusters, which do not need it. */
   readonly cluster: Cluster | undefined;
   /** Time limit for each cluster. */
   readonly timeoutMs: number;
 }
 
-/** What a feature adds to a worker: parts of these kinds. */
+/** The parts that a feature can add to a worker. */
 export type FeaturePart =
   | MachinesPart
   | SourcePart
@@ -92,27 +91,27 @@ interface MachinesPart {
   readonly inventory: Inventory;
 }
 
-/** A source of actions inside the worker, with an agent ID of its own. */
+/** A source of actions inside the worker, with its own agent ID. */
 interface SourcePart {
   readonly kind: "source";
   readonly agentId: string;
   readonly source: Source;
 }
 
-/** What a feature knows of the tink server. */
+/** What a feature knows about the tink server. */
 interface ServerPart {
   readonly kind: "server";
-  /** An API besides the current one. */
+  /** An API of the tink server in addition to the current one. */
   readonly api?: ServerApi;
   /** Knows when the server may have actions. */
   readonly waking?: Waking;
-  /** Sees when its workflows are deleted. */
+  /** Knows when workflows of the tink server are deleted. */
   readonly deletions?: Deletions;
 }
 
 interface RuntimePart {
   readonly kind: "runtime";
-  /** Takes some actions from another runtime. */
+  /** Wraps the runtime to run some actions itself. */
   readonly wrap?: (base: Runtime) => Runtime;
   /** Variables that pass the trace to an action. */
   readonly environmentOf?: (action: SeenAction) => Readonly<Record<string, string>>;
@@ -141,33 +140,33 @@ interface FilesPart {
   readonly files: readonly WatchedFile[];
 }
 
-/** Works while the worker leads. */
+/** Background work while the worker leads. */
 interface TaskPart {
   readonly kind: "task";
-  /** Opens the servers of a worker that leads. Rejects with one line. */
+  /** Opens the feature's servers once the worker leads. Rejects with one line. */
   readonly open?: () => Promise<void>;
   /** Resolves when the lanes may start. Never rejects. */
   readonly ready?: (stop: AbortSignal) => Promise<void>;
   /** Runs beside the lanes until the signal aborts. Never rejects. */
   readonly run: (stop: AbortSignal, updateLanes: UpdateLanes) => Promise<void>;
-  /** Called after the last lane. Never rejects. */
+  /** Called after the last lane has ended. Never rejects. */
   readonly close?: () => Promise<void>;
 }
 
 /** Starts and ends lanes after machines have changed. */
 export type UpdateLanes = () => LaneChanges;
 
-/** Works in every worker, also in one that waits until it leads. */
+/** Work of every worker, including one that waits until it leads. */
 interface RecorderPart {
   readonly kind: "recorder";
-  /** Rejects with one line. */
+  /** Opens the feature's servers. Rejects with one line. */
   readonly serve?: () => Promise<void>;
-  /** The last step: writes what is still buffered, for a few seconds at most. Never rejects. */
+  /** The last step: writes buffered data, for a few seconds at most. Never rejects. */
   readonly flush: (how: FlushTerms) => Promise<void>;
 }
 
 export interface FlushTerms {
-  /** The state directory is lost: nothing may be written to it. */
+  /** Whether the state directory is lost, so that nothing may be written to it. */
   readonly stateLost: boolean;
 }
 
@@ -177,9 +176,9 @@ interface OffersPart {
   readonly offers: Offers;
 }
 
-/** Services that features offer each other. Absent without the feature that offers them. */
+/** Services that features offer each other. A service is absent if its feature is. */
 export interface Offers {
-  /** Whether a Workflow with a task for an agent ID has not ended, as far as the worker knows. */
+  /** Whether a Workflow with a task for an agent ID is unfinished, as far as the worker knows. */
   readonly hasWorkflow?: (agentId: string) => boolean;
   readonly machineObjects?: MachineObjects;
   readonly hardware?: HardwareOfMachines;
@@ -187,13 +186,13 @@ export interface Offers {
 
 /** The objects of machines in the worker's own cluster. */
 interface MachineObjects {
-  /** Undefined for a machine without object. */
+  /** The namespace of a machine's object; undefined without one. */
   namespaceOf(machine: string): string | undefined;
   /** Writes an event on the machine's object, if it has one. */
   notify(notice: MachineNotice): void;
 }
 
-/** What a feature gets of the worker. */
+/** The worker's services for a feature. */
 export interface FeatureServices<Config extends SharedConfig = SharedConfig> {
   readonly config: Config;
   readonly process: ProcessServices;
@@ -213,18 +212,18 @@ interface ProcessServices {
 }
 
 interface MachineServices {
-  /** All machines, as far as the features before have added them. */
+  /** All machines that features opened so far have added. */
   readonly inventory: CombinedInventory;
   /** Reads machines for the worker itself. */
   readonly reader: MachineReader;
 }
 
 interface RuleServices {
-  /** The policy as its file was loaded last. */
+  /** The policy in its latest valid version. */
   readonly policy: () => Policy;
-  /** What the policy says of references between objects. */
+  /** The policy's decision on references between objects. */
   readonly references: ReferenceRefusal;
-  /** Why the policy forbids an action at a machine of this name; undefined if it allows it. */
+  /** Why the policy denies an action at a machine of this name; undefined if it allows the action. */
   readonly refusal: (action: Action, machine: string) => string | undefined;
 }
 
@@ -234,7 +233,7 @@ interface ControlServices {
   readonly observer: WorkerObservers;
   /** Whether this worker certainly leads at this moment. */
   readonly isLeading: () => boolean;
-  /** Set if the settings use one. */
+  /** The worker's own cluster; undefined if the settings do not use it. */
   readonly cluster: Cluster | undefined;
 }
 

@@ -11,12 +11,11 @@ import { silentLogger } from "../../shared/logger.ts";
 import type { Redactor } from "../../shared/secret-forms.ts";
 import { UncaughtErrors } from "../../shared/uncaught-errors.ts";
 import type { Action, Outcome } from "../core/action/action.ts";
-import type { Locks } from "../core/turns/turns.ts";
-import { keysOf } from "../core/turns/turns.ts";
+import { type Locks, lockKeysOf } from "../core/queue/action-queue.ts";
 import type { AuthGate, LoginAttempt } from "../machines/auth-gate.ts";
-import { connectionRedactor } from "../machines/connection-redactor.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import { LearnedHints } from "../machines/learned-hints.ts";
+import { connectionRedactor } from "../machines/printed-secrets.ts";
 import type { SecretCommands } from "../machines/secret-commands.ts";
 import type { ActionLibrary } from "../runtimes/action-library.ts";
 import { InProcessRuntime } from "../runtimes/in-process/in-process-runtime.ts";
@@ -24,14 +23,17 @@ import { InProcessRuntime } from "../runtimes/in-process/in-process-runtime.ts";
 export interface MachineReaderOptions {
   readonly inventory: Inventory;
   readonly actions: ActionLibrary;
-  /** Shared with the worker's actions, so that only one uses a BMC at a time, and a rejected password is not tried again. */
+  /**
+   * Shared with the worker's actions, so that only one client uses a BMC at a time and a rejected password is not tried
+   * again.
+   */
   readonly locks: Locks;
   readonly authGate: AuthGate;
   readonly secretCommands: SecretCommands;
   readonly clock?: Clock;
 }
 
-/** An action that only reads, and its time limit. */
+/** A read-only action and its time limit. */
 interface Read {
   readonly name: "power-status" | "inventory";
   readonly timeoutMs: number;
@@ -43,12 +45,12 @@ interface ReadEnd {
 }
 
 const POWER: Read = { name: "power-status", timeoutMs: 60_000 };
-/** A slow BMC of a machine with 60 drives needs minutes. */
+/** A slow BMC of a machine with 60 drives takes minutes. */
 const HARDWARE: Read = { name: "inventory", timeoutMs: 300_000 };
-/** For logging out after a timeout. */
+/** Time for logging out after a timeout. */
 const STOP_GRACE_MS = 5_000;
 
-/** Reads machines for the worker itself, with actions inside this process. */
+/** Reads machines for the worker itself, with actions that run inside this process. */
 export class MachineReader {
   readonly #options: MachineReaderOptions;
   readonly #runtime: InProcessRuntime;
@@ -66,8 +68,8 @@ export class MachineReader {
   }
 
   /**
-   * Waits for the machine's lock. Rejects with a `BmcError`, of class `auth` if the BMC rejects the credentials or did so
-   * before, and with the signal's reason.
+   * Reads a machine's power. Waits for the machine's lock. Rejects with a `BmcError`, of class `auth` if the BMC rejects the
+   * credentials now or has done so before, and with the signal's reason.
    */
   async getPower(name: string, signal: AbortSignal): Promise<PowerState> {
     const { result } = await this.#inTurn(
@@ -79,14 +81,14 @@ export class MachineReader {
     return state.success ? state.data : "unknown";
   }
 
-  /** The result of `inventory`, and a redactor of the machine's secrets. Rejects as `getPower` does. */
+  /** Returns the result of `inventory` and a redactor of the machine's secrets. Rejects like `getPower`. */
   getHardware(name: string, signal: AbortSignal): Promise<ReadEnd> {
     return this.#inTurn(name, (lockKey) => this.#read(name, lockKey, HARDWARE, signal), signal);
   }
 
   /**
    * Calls `use` with a client of the machine's BMC and a redactor of the machine's secrets. An error that `use` returns also
-   * counts for the credentials. Rejects as `getPower` does.
+   * counts for the credentials. Rejects like `getPower`.
    */
   useBmc<T extends { readonly error?: BmcError }>(
     name: string,
@@ -111,7 +113,7 @@ export class MachineReader {
     if (!machine) throw new BmcError("usage", `the inventory does not have ${name}`);
     const held: (() => void)[] = [];
     try {
-      for (const key of keysOf({ machine: name, lockKey: machine.lockKey })) {
+      for (const key of lockKeysOf({ machine: name, lockKey: machine.lockKey })) {
         held.push(await locks.acquire(key, signal));
       }
       return await work(machine.lockKey);
@@ -179,7 +181,7 @@ export class MachineReader {
 /** The outcome that an action would have reported. */
 function outcomeOf(bmc: BmcClient, error: BmcError | undefined, startedAt: Date): Outcome {
   const { roundTrips, provider } = bmc;
-  const end = { ok: error === undefined, message: "", ...defined({ class: error?.class }) };
+  const end = { ok: error === undefined, message: "", class: error?.class };
   return {
     ...end,
     exitCode: error ? exitCodeOf(error.class) : EXIT_OK,
@@ -188,7 +190,11 @@ function outcomeOf(bmc: BmcClient, error: BmcError | undefined, startedAt: Date)
     timedOut: false,
     killed: false,
     result: {
-      ...{ ...end, action: "drift", changed: false, durationMs: 0, roundTrips },
+      ...end,
+      action: "drift",
+      changed: false,
+      durationMs: 0,
+      roundTrips,
       ...defined({ provider, refused: error?.refused }),
     },
   };

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ErrorClass } from "../../shared/contract/error-class.ts";
 import table from "./causes.json" with { type: "json" };
 
-/** In the order of the report. */
+/** The checks in the order of the report. */
 export const CHECK_NAMES = [
   "settings",
   "inventory",
@@ -24,7 +24,7 @@ const Cause = z.strictObject({
   state: z.enum(["problem", "warning"]),
   /** Determines the exit code, which is 1 for a problem without a class. */
   class: z.enum(ErrorClass.options).optional(),
-  /** `{name}` stands for a fact of the finding. */
+  /** The fix; `{name}` is replaced by a fact of the finding. */
   fix: z.string(),
 });
 export type Cause = z.infer<typeof Cause>;

@@ -3,11 +3,11 @@ import { findMissingRights, type RightScopes } from "../kubernetes/client/missin
 import type { NeededRight } from "../kubernetes/client/needed-right.ts";
 import { type Finding, findingOf, joinNames } from "./finding.ts";
 
-/** Which rights are missing; `name` is of the part that needs them. */
+/** Finds missing permissions; `name` is the part that needs them. */
 export async function checkRights(
   name: string,
   rights: readonly NeededRight[],
-  cluster: Pick<Cluster, "may">,
+  cluster: Cluster,
   scopes: RightScopes,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {

@@ -1,6 +1,5 @@
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import { oneLine } from "../../shared/contract/result.ts";
-import { defined } from "../../shared/defined.ts";
 import { CAUSES, type CauseName, type CheckName } from "./causes.ts";
 
 /** Most severe first. */
@@ -10,32 +9,32 @@ export type FindingState = (typeof FINDING_STATES)[number];
 export interface Finding {
   readonly check: CheckName;
   readonly state: FindingState;
-  /** What it is about if the check covers several things: a machine, a line of a file. */
-  readonly subject?: string;
+  /** The subject of the finding if the check covers several: a machine, or a line of a file. */
+  readonly subject?: string | undefined;
   /** One line for people. */
   readonly detail: string;
-  /** For problems and warnings: the cause, how to fix it, and the error class that an action or `start` would have. */
-  readonly cause?: CauseName;
-  readonly remedy?: string;
-  readonly class?: ErrorClass;
+  /** For problems and warnings: the cause, the fix, and the error class of an action or of `start`. */
+  readonly cause?: CauseName | undefined;
+  readonly remedy?: string | undefined;
+  readonly class?: ErrorClass | undefined;
 }
 
-/** What a remedy mentions: an address, a file, a group. */
+/** Values that a remedy mentions: an address, a file, a group. */
 export type Facts = Readonly<Record<string, string | number>>;
 
 export interface FindingOptions {
-  readonly subject?: string;
-  /** If not the cause's own. */
+  readonly subject?: string | undefined;
+  /** Overrides the cause's own check. */
   readonly check?: CheckName;
   readonly facts?: Facts;
 }
 
 export function okFinding(check: CheckName, detail: string, subject?: string): Finding {
-  return { check, state: "ok", ...defined({ subject }), detail: oneLine(detail) };
+  return { check, state: "ok", subject, detail: oneLine(detail) };
 }
 
 export function skippedFinding(check: CheckName, detail: string, subject?: string): Finding {
-  return { check, state: "skipped", ...defined({ subject }), detail: oneLine(detail) };
+  return { check, state: "skipped", subject, detail: oneLine(detail) };
 }
 
 /** A problem or a warning. */
@@ -48,15 +47,15 @@ export function findingOf(
   return {
     check: check ?? own,
     state,
-    ...defined({ subject }),
+    subject,
     detail: oneLine(detail),
     cause,
     remedy: oneLine(remedyOf(cause, facts)),
-    ...defined({ class: errorClass }),
+    class: errorClass,
   };
 }
 
-/** Throws if a fact that the remedy mentions is missing, which is a bug. */
+/** Returns how to fix a cause. Throws if a fact that the remedy mentions is missing, which is a bug. */
 export function remedyOf(cause: CauseName, facts: Facts = {}): string {
   return CAUSES[cause].fix.replace(/\{(\w+)\}/g, (_, name: string) => {
     const fact = facts[name];

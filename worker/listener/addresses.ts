@@ -30,7 +30,7 @@ export function listenProblem(thrown: unknown): string {
 
 const LISTEN_EXPECTATION = "must be host:port, such as 127.0.0.1:50051 or [::1]:50051";
 
-/** `host:port`, IPv6 in brackets. */
+/** An address as `host:port`, with IPv6 in brackets. */
 export const ListenAddressText = z.string().transform((text, context): ListenAddress => {
   const address = listenAddress(text);
   if (address) return address;
@@ -38,7 +38,7 @@ export const ListenAddressText = z.string().transform((text, context): ListenAdd
   return z.NEVER;
 });
 
-/** `host:port`, IPv6 in brackets. */
+/** Parses `host:port`, with IPv6 in brackets. */
 export function listenAddress(text: string): ListenAddress | undefined {
   const [, bracketed, host = bracketed ?? "", port = ""] =
     /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(text.trim()) ?? [];

@@ -12,15 +12,15 @@ export interface ListeningServerOptions {
   readonly tls: ServerTls;
   /** Above this number of connections, the least useful one is closed. */
   readonly connections: number;
-  /** Selects from the connections before the newest, in order of arrival. Default: the oldest. */
+  /** Selects the connection to close from all but the newest one, in order of arrival. Default: the oldest. */
   readonly leastUseful?: (others: readonly Socket[]) => Socket | undefined;
   readonly log: Logger;
 }
 
-/** The sockets of an address that the worker serves: limited in number, with TLS from its current files. */
+/** The sockets of a served address: limited in number, with TLS from its current files. */
 export class ListeningServer {
   readonly #options: ListeningServerOptions;
-  /** In order of arrival. */
+  /** Sockets in order of arrival. */
   readonly #sockets = new Set<Socket>();
   #address: ListenAddress = { host: "", port: 0 };
 
@@ -36,7 +36,7 @@ export class ListeningServer {
     });
   }
 
-  /** With the actual port. */
+  /** The address with the port in use. */
   get address(): ListenAddress {
     return this.#address;
   }
@@ -45,12 +45,12 @@ export class ListeningServer {
     return `${this.#options.tls.options ? "https" : "http"}://${addressText(this.#address)}`;
   }
 
-  /** Whether only this host reaches the address. */
+  /** Whether the address can be reached only from this host. */
   get isLoopback(): boolean {
     return isLoopback(this.#address.host);
   }
 
-  /** Rejects with a system error, such as that of an address in use. */
+  /** Listens on an address. Rejects with a system error, for example if the address is in use. */
   async listen({ host, port }: ListenAddress): Promise<void> {
     const { server, log } = this.#options;
     await once(server.listen({ host, port }), "listening");
@@ -61,7 +61,7 @@ export class ListeningServer {
     this.#address = { host: bound.address, port: bound.port };
   }
 
-  /** Accepts no more connections, and closes those that are open once `drained` has ended. */
+  /** Accepts no more connections, and closes open ones once `drained` has resolved. */
   async close(drained?: Promise<void>): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#options.server.close(() => resolve()));
     await drained;
@@ -84,7 +84,10 @@ export class ListeningServer {
   }
 }
 
-/** Client certificates are checked per request: a client without one may have a token, and probes need neither. */
+/**
+ * The TLS options of a server. Client certificates are checked per request: a client without one may have a token, and
+ * probes need neither.
+ */
 export function tlsOptions(tls: ServerTls, handshakeTimeout: number): TlsOptions {
   return {
     ...tls.options,

@@ -28,7 +28,7 @@ export function namesLoopback(host: string): boolean {
 
 /**
  * The hosts that a request names: one, or none in HTTP/1.0. Undefined if it names several (RFC 9112 section 3.2, RFC 9113
- * section 8.3.1): a proxy may take another one than this server. `rawHeaders` has names and values in turn.
+ * section 8.3.1), because a proxy may choose another one than this server. `rawHeaders` alternates names and values.
  */
 export function hostsNamed(rawHeaders: readonly string[]): readonly string[] | undefined {
   const valuesOf = (wanted: string) =>

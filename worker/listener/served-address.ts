@@ -6,11 +6,11 @@ import { namesLoopback } from "./loopback.ts";
 export interface ServedAddress<Name extends string> extends TlsSettings<Name> {
   readonly address: Name;
   readonly auth: Name;
-  /** Files for tokens. */
+  /** The settings for token files. */
   readonly tokens: readonly Name[];
-  /** Authorities of client certificates. */
+  /** The authorities of client certificates. */
   readonly ca: Name;
-  /** What everyone who reaches the address can do without authentication. */
+  /** What anyone who reaches the address can do without authentication. */
   readonly risk: string;
 }
 
@@ -63,7 +63,7 @@ function isExposed(address: unknown): boolean {
   return !namesLoopback(host.includes(":") ? `[${host}]` : host);
 }
 
-/** `{a}, {b} and {c}`. */
+/** Joins names as `{a}, {b} and {c}`. */
 function listed(names: readonly string[], word: "and" | "or"): string {
   const shown = names.map((name) => `{${name}}`);
   return `${shown.slice(0, -1).join(", ")} ${word} ${shown.at(-1)}`;

@@ -3,20 +3,20 @@ import { defined } from "../../shared/defined.ts";
 import type { Checked } from "../../shared/document/problem.ts";
 import type { LogFields } from "../../shared/logger.ts";
 import { FileProblem, fileProblemOf, type ReadTextFile } from "../../shared/read-text-file.ts";
-import { belongTogether, certificates, privateKey } from "../config/pem.ts";
+import { belongTogether, certificates, type NamedText, privateKey } from "../config/pem.ts";
 import type { WatchedFile } from "../config/reload.ts";
 import type { TlsFiles } from "../config/tls-files.ts";
 
-/** Certificate, key and client authorities of an address that the worker serves. They reload. */
+/** Certificate, key and client authorities of a served address. They reload. */
 export class ServerTls {
   readonly #files: TlsFiles;
   readonly #readFile: ReadTextFile;
   readonly #onChange = new Set<() => void>();
   #options: SecureContextOptions | undefined;
-  /** A new object for each new CA, and for each key that is no longer accepted. */
+  /** Replaced by a new object for each new CA, and whenever a key is no longer accepted. */
   #authority: object = {};
 
-  /** Expects files with valid content. */
+  /** The files must contain valid content. */
   constructor(files: TlsFiles, readFile: ReadTextFile) {
     this.#files = files;
     this.#readFile = readFile;
@@ -30,7 +30,7 @@ export class ServerTls {
       };
   }
 
-  /** Undefined without TLS. */
+  /** The TLS options; undefined without TLS. */
   get options(): SecureContextOptions | undefined {
     return this.#options;
   }
@@ -44,12 +44,12 @@ export class ServerTls {
     return this.#authority;
   }
 
-  /** Ends the connections that were accepted so far: what they were accepted with is no longer valid. */
+  /** Ends the connections that were accepted so far, because their credentials are no longer valid. */
   revoke(): void {
     this.#authority = {};
   }
 
-  /** Also for changes of the files that `watch` was given. */
+  /** Adds a listener, which is also called for changes of the files that `watch` was given. */
   onChange(listener: () => void): void {
     this.#onChange.add(listener);
   }
@@ -83,12 +83,8 @@ export class ServerTls {
     }
     this.#options = { ...this.#options, cert, key };
   }
-  /** `takeText` applies a changed text, or throws a `FileProblem`. */
-  watch(
-    name: WatchedFile["name"],
-    { path, text }: Pick<WatchedFile, "path" | "text">,
-    takeText: (text: string) => void,
-  ): WatchedFile {
+  /** Returns a watched file. `takeText` applies a changed text, or throws a `FileProblem`. */
+  watch(name: WatchedFile["name"], { path, text }: NamedText, takeText: (text: string) => void): WatchedFile {
     const take = (changed: string): Checked<LogFields> => {
       try {
         takeText(changed);

@@ -4,10 +4,10 @@ import { FileProblem } from "../../shared/read-text-file.ts";
 const MOST_TOKENS = 16;
 const SHORTEST = 16;
 const LONGEST = 512;
-/** RFC 6750 section 2.1. */
+/** The format of a token (RFC 6750 section 2.1). */
 const TOKEN = /^[A-Za-z0-9._~+/-]+={0,2}$/;
 
-/** The tokens that grant access to the pages. Stored as digests, so that they cannot be printed. */
+/** The tokens that grant access to the pages. Only their digests are stored, so that tokens cannot be printed. */
 export class Tokens {
   readonly #digests: readonly Buffer[];
 
@@ -30,7 +30,7 @@ export class Tokens {
     return new Tokens(tokens);
   }
 
-  /** Takes the same time for every candidate. */
+  /** Whether the candidate is a token. Takes the same time for every candidate. */
   accepts(candidate: string): boolean {
     const digest = digestOf(candidate);
     return this.#digests.map((known) => timingSafeEqual(known, digest)).includes(true);

@@ -9,7 +9,7 @@ export function absoluteEntry(entry: MachineEntry, folder: string): MachineEntry
   const { tls, ipmi, ipmitool, rpc, credentials } = entry;
   const named = (text: string) => text.replaceAll("{machine}", entry.name);
   const path = (text: string | undefined) => (text === undefined ? undefined : resolve(folder, named(text)));
-  // A bare name is looked up in PATH, everything else is a path, as in a shell.
+  // A bare name is looked up in PATH, like in a shell; everything else is a path.
   const program = (text: string) => (text.includes("/") ? resolve(folder, named(text)) : named(text));
   const command = (argv: Credentials["command"]): Credentials["command"] =>
     argv && [program(argv[0]), ...argv.slice(1).map(named)];

@@ -5,7 +5,7 @@ import { isInShard, type Shard } from "./shard.ts";
 
 const PLACEHOLDER = "{machine}";
 
-/** A task's `worker:`. The API accepts any text, but spaces are always a mistake. */
+/** The `worker:` of a task. The API accepts any text, but spaces are always a mistake. */
 export const AgentId = z
   .string()
   .min(1)
@@ -28,13 +28,13 @@ export function machineNameOf(pattern: string, agentId: string): string | undefi
   return name !== "" && agentIdOf(pattern, name) === agentId ? name : undefined;
 }
 
-/** An agent ID as a Workflow names it, and as the worker has it. */
+/** An agent ID in the spelling of a Workflow and in that of the worker. */
 export interface AgentIdCase {
   readonly named: string;
   readonly polled: string;
 }
 
-/** Finds named agent IDs that differ from a polled one only in case: the server compares exactly, so no worker polls for them. */
+/** Finds agent IDs that differ from a polled one only in case. The server compares exactly, so no worker polls for them. */
 export function inOtherCase(named: Iterable<string>, polled: readonly string[]): readonly AgentIdCase[] {
   const own = new Set(polled);
   const others = [...named].filter((agentId) => !own.has(agentId));
@@ -46,7 +46,7 @@ export function inOtherCase(named: Iterable<string>, polled: readonly string[]):
   });
 }
 
-/** Agent IDs of tasks that are probably misspelt: no machine has them, and one has a similar one. */
+/** Agent IDs of tasks that are probably misspelt: no machine has the ID, but one has a similar one. */
 export function misspeltAgentIds(
   tasks: readonly { readonly agentId: string }[],
   pattern: string,
@@ -63,7 +63,7 @@ export function misspeltAgentIds(
   });
 }
 
-/** All agent IDs to poll for: the fixed ones and one per machine, without duplicates; those of the shard, if there is one. */
+/** All agent IDs to poll for: the fixed ones and one per machine, without duplicates. With a shard, only those of the shard. */
 export function agentIdsOf(
   fixed: readonly string[],
   pattern: string,
@@ -74,7 +74,7 @@ export function agentIdsOf(
   return shard ? all.filter((agentId) => isInShard(agentId, shard)) : all;
 }
 
-/** The settings that decide which agent IDs and machines are this worker's. */
+/** Settings that determine which agent IDs and machines belong to this worker. */
 export interface MachineUse {
   readonly agentIdPattern: string;
   readonly shard?: Shard;
@@ -93,7 +93,7 @@ export function polledAgentIds(
   return server ? agentIdsOf(fixedAgentIds, agentIdPattern, inventory.machines(), shard) : [];
 }
 
-/** Whether this worker's shard has a machine: another one uses the BMCs of all others. */
+/** Whether a machine belongs to this worker's shard. Other workers use the BMCs of the others. */
 export function hasMachine({ agentIdPattern, shard }: MachineUse, machine: string): boolean {
   return shard === undefined || isInShard(agentIdOf(agentIdPattern, machine), shard);
 }

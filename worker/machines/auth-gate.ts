@@ -2,24 +2,26 @@ import { createHmac, randomBytes } from "node:crypto";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { SessionProvider } from "../../shared/contract/vocabulary.ts";
-import { defined } from "../../shared/defined.ts";
 import { revealJson } from "../../shared/secret.ts";
 import type { Outcome } from "../core/action/action.ts";
 import { lockKeyOf } from "./lock-key.ts";
 
 export interface LoginAttempt {
   readonly machine: string;
-  /** Identifies the BMC, to which the accounts belong. */
+  /** Identifies the BMC that the accounts belong to. */
   readonly lockKey: string;
   readonly connection: Connection;
 }
 
-interface Refusal {
+interface BmcAccount {
   readonly lockKey: string;
   readonly account: string;
+}
+
+interface Refusal extends BmcAccount {
   readonly entry: string;
-  /** Which provider was refused, if known: a BMC may have different users per provider. */
-  readonly provider?: SessionProvider;
+  /** The provider that was refused, if known: a BMC may have different users per provider. */
+  readonly provider?: SessionProvider | undefined;
   readonly at: Date;
   readonly times: number;
   readonly dueMs: number;
@@ -27,24 +29,24 @@ interface Refusal {
 
 const MINUTE_MS = 60_000;
 /**
- * BMCs lock an account or an address after several failures within some time: iDRAC 8 after three within ten minutes
- * (User's Guide, "Invalid password credentials"), pam_faillock, which OpenBMC uses, after three within fifteen
- * (faillock.conf(5)), Lenovo after five. Attempts further apart never add up.
+ * Pause before refused credentials are tried again. BMCs lock an account or an address after several failures within some
+ * time: iDRAC 8 after three within ten minutes (User's Guide, "Invalid password credentials"), pam_faillock, which OpenBMC
+ * uses, after three within fifteen (faillock.conf(5)), Lenovo after five. Attempts further apart never add up.
  */
 const FIRST_RETRY_MS = 15 * MINUTE_MS;
 const LATER_RETRY_MS = 60 * MINUTE_MS;
-/** Also limits retries on demand, because a program may write the inventory every minute. */
+/** Minimum time between retries on demand, because a program may write the inventory every minute. */
 const DEMAND_MS = 60 * MINUTE_MS;
 
 /**
- * How many different credentials, from all sources, one BMC may refuse within `GUESSES_MS`: accounts lock, and a tenant must
+ * How many different credentials, from all sources, one BMC may refuse within `GUESSES_MS`. Accounts lock, and a tenant must
  * not be able to guess another tenant's password with its objects.
  */
 const MOST_GUESSES = 3;
 const GUESSES_MS = 15 * MINUTE_MS;
 const MOST_BMCS = 20_000;
 
-/** After these actions a BMC may accept what it refused before. */
+/** Actions after which a BMC may accept credentials that it refused before. */
 const CHANGES_ACCOUNTS = new Set(["create-user", "update-user", "delete-user"]);
 
 /**
@@ -55,18 +57,18 @@ const CHANGES_ACCOUNTS = new Set(["create-user", "update-user", "delete-user"]);
 export class AuthGate {
   readonly #key = randomBytes(32);
   readonly #refusals = new Map<string, Refusal>();
-  /** By BMC: the credentials that it refused, and when. */
+  /** Credentials that a BMC refused, with the time, by BMC. */
   readonly #guesses = new Map<string, Map<string, number>>();
-  /** By BMC: the credentials that it accepted, which remain usable whatever others guess. */
+  /** Credentials that a BMC accepted, by BMC. They remain usable even after wrong guesses of others. */
   readonly #accepted = new Map<string, Map<string, number>>();
-  readonly #clock: Pick<Clock, "now" | "monotonicMs">;
+  readonly #clock: Clock;
   #demandedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Pick<Clock, "now" | "monotonicMs"> = systemClock) {
+  constructor(clock: Clock = systemClock) {
     this.#clock = clock;
   }
 
-  /** Allows one retry of each refused credential. Does nothing, and returns false, within an hour after the last call. */
+  /** Allows one retry of each refused credential. Within an hour after the last call it does nothing and returns false. */
   retryNow(): boolean {
     const nowMs = this.#clock.monotonicMs();
     if (this.#refusals.size === 0 || nowMs - this.#demandedMs < DEMAND_MS) return false;
@@ -90,7 +92,7 @@ export class AuthGate {
     if (own && (own.lockKey !== lockKey || own.entry !== entry)) this.#refusals.delete(machine);
     const found = this.#latest({ lockKey, account }, (provider) => isTried(provider, connection));
     if (!found) return undefined;
-    // This machine counts as refused too from now on, even if the other one is forgotten.
+    // From now on, this machine counts as refused too, even if the other one is forgotten.
     this.#refusals.set(machine, { ...found, entry });
     const waitMs = found.dueMs - this.#clock.monotonicMs();
     if (waitMs <= 0) return undefined;
@@ -117,7 +119,7 @@ export class AuthGate {
     );
   }
 
-  /** Remembers credentials per BMC, at most as many as may be guessed: older ones make no difference. */
+  /** Remembers credentials per BMC. As many as may be guessed are enough: older ones make no difference. */
   #note(
     noted: Map<string, Map<string, number>>,
     { lockKey, connection }: LoginAttempt,
@@ -130,9 +132,9 @@ export class AuthGate {
     }
   }
 
-  /** The account's refusal with the latest retry time: it may have been refused under several machine names. */
+  /** The account's refusal with the latest retry time. It may have been refused under several machine names. */
   #latest(
-    { lockKey, account }: Pick<Refusal, "lockKey" | "account">,
+    { lockKey, account }: BmcAccount,
     counts: (provider: SessionProvider | undefined) => boolean,
   ): Refusal | undefined {
     return [...this.#refusals.values()]
@@ -153,7 +155,7 @@ export class AuthGate {
     if (outcome.ok) this.#forget({ lockKey, account }, result?.provider);
     if (!isRefusedLogin(outcome) || !locksAccounts(connection)) return;
     this.#note(this.#guesses, attempt, account);
-    // The result names no provider for a failed login; with a single provider there is no doubt.
+    // The result names no provider for a failed login. A single provider is certain.
     const [only, ...others] = connection.providers;
     const provider = result?.provider ?? (others.length === 0 ? only : undefined);
     const before = this.#latest({ lockKey, account }, (other) => isSameUsers(other, provider));
@@ -162,7 +164,7 @@ export class AuthGate {
       lockKey,
       account,
       entry: this.#entryOf(connection),
-      ...defined({ provider }),
+      provider,
       at: outcome.stoppedAt,
       times,
       dueMs: this.#clock.monotonicMs() + (times === 1 ? FIRST_RETRY_MS : LATER_RETRY_MS),
@@ -170,7 +172,7 @@ export class AuthGate {
   }
 
   /** Forgets refusals of accepted credentials, under all machine names. */
-  #forget(accepted: Pick<Refusal, "lockKey" | "account">, provider: SessionProvider | undefined): void {
+  #forget(accepted: BmcAccount, provider: SessionProvider | undefined): void {
     for (const [name, { lockKey, account, provider: refused }] of this.#refusals) {
       const isSame = lockKey === accepted.lockKey && account === accepted.account;
       if (isSame && provider !== undefined && isSameUsers(refused, provider)) this.#refusals.delete(name);
@@ -181,7 +183,10 @@ export class AuthGate {
     return this.#digest({ username, password, ipmi: ipmi.kg, ipmitool: ipmitool.kg });
   }
 
-  /** The operator may correct something other than the password: the privilege, the provider, the host. */
+  /**
+   * The digest of a whole entry, because the operator may correct something other than the password: the privilege, the
+   * provider or the host.
+   */
   #entryOf({ hint: _hint, machine: _machine, ...entry }: Connection): string {
     return this.#digest(entry);
   }
@@ -192,7 +197,7 @@ export class AuthGate {
 }
 
 /**
- * The services that a connection may log in to: a BMC's providers have the same accounts, and one host may serve several BMCs
+ * The services that a connection may log in to. A BMC's providers share their accounts, and one host may serve several BMCs
  * on unusual ports. An unused port must not make it count as another BMC.
  */
 function servicesOf(lockKey: string, connection: Connection): readonly string[] {
@@ -220,7 +225,7 @@ function putLast<Value>(map: Map<string, Value>, key: string, value: Value, most
   }
 }
 
-/** A webhook checks a signature and has no account to lock. */
+/** Whether failed logins lock an account. A webhook checks a signature and has none. */
 function locksAccounts({ rpc }: Connection): boolean {
   return rpc === undefined;
 }
@@ -235,7 +240,7 @@ function isRefusedLogin({ class: errorClass, exitCode, result }: Outcome): boole
 
 const IPMI: ReadonlySet<SessionProvider> = new Set(["ipmi", "ipmitool"]);
 
-/** Whether the connection uses that provider, or another one with the same users. */
+/** Whether the connection uses the provider, or another one with the same users. */
 function isTried(provider: SessionProvider | undefined, { providers }: Connection): boolean {
   if (provider === undefined) return true;
   return providers.some((name) => isSameUsers(name, provider));

@@ -37,7 +37,7 @@ export function bmcAddress(target: Target, providers: readonly ProviderName[]): 
   };
 }
 
-/** IPMI has no web interface of its own, but its BMC usually has one. */
+/** The address of the web interface. IPMI itself has none, but its BMC usually does. */
 function webAddress(
   { host, redfish, amt, rpc, homeassistant, ironic }: Target,
   providers: readonly ProviderName[],

@@ -9,19 +9,20 @@ import type { ConnectionReading, DirectMachine, Inventory, Machine } from "./inv
 import { refusePaused } from "./pause.ts";
 
 /**
- * The machines of an inventory file, which may be replaced, and of a cluster. The file's machines come first and keep their
- * names. The source that has the machine's name now answers, and each source checks that the BMC is still the same.
+ * Combines the machines of an inventory file, which may be replaced, with those of a cluster. The file's machines come first
+ * and keep their names. The source that has the name at present answers, and each source checks that the BMC is still the
+ * same.
  */
 export class CombinedInventory implements Inventory {
   #file: Inventory;
   #cluster: Inventory | undefined;
-  readonly #log: Pick<Logger, "warn"> | undefined;
-  /** Duplicate names that were already logged. */
+  readonly #log: Logger | undefined;
+  /** Duplicate names that are already logged. */
   readonly #logged = new Set<string>();
   /** Cached, because it is read often and seldom changes. */
   #made: { readonly of: readonly (readonly Machine[])[]; readonly machines: readonly Machine[] } | undefined;
 
-  constructor(file: Inventory, log?: Pick<Logger, "warn">) {
+  constructor(file: Inventory, log?: Logger) {
     this.#file = file;
     this.#log = log;
   }
@@ -109,7 +110,7 @@ export class CombinedInventory implements Inventory {
     return [...own.map((machine) => this.#orPaused(machine)), ...added];
   }
 
-  /** A machine is also out of service if only its object says so: then nothing is sent to the BMC, whatever the file says. */
+  /** Adds the pause of the machine's object: a machine is out of service even if only its object says so. */
   #orPaused(machine: Machine): Machine {
     const paused = machine.paused ?? this.#cluster?.find(machine.name)?.paused;
     return paused === machine.paused ? machine : { ...machine, ...defined({ paused }) };

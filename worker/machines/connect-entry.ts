@@ -7,7 +7,7 @@ import { readBundle, type SecretReading } from "./secret-source.ts";
 
 type EntryCredentials = Partial<Awaited<ReturnType<typeof readCredentials>>>;
 
-/** The connection of an entry. Throws a `BmcError` of class `usage`. */
+/** Builds the connection of an entry. Throws a `BmcError` of class `usage`. */
 export async function connectEntry(
   entry: MachineEntry,
   given: EntryCredentials,
@@ -30,7 +30,7 @@ export async function connectEntry(
   const { kgFile: _ipmitoolKgFile, kgEnv: _ipmitoolKgEnv, ...ipmitoolOptions } = ipmitool;
   const { powerOperationDelay, ...homeAssistantOptions } = homeassistant ?? {};
   const { username, password, ipmiKg, ipmitoolKg } = given;
-  // Undefined keys count as absent: the schema's defaults apply.
+  // The schema treats undefined keys as absent and applies its defaults.
   const parsed = Connection.safeParse({
     ...same,
     machine: name,

@@ -16,8 +16,8 @@ import {
 const COMMAND_TIMEOUT_MS = 10_000;
 
 /**
- * Reads a machine's user name, password and Kg, and nothing else: default credentials may not exist for a machine
- * behind a service. Throws a `BmcError` of class `usage` without any of them.
+ * Reads only a machine's user name, password and Kg: default credentials may not exist for a machine behind a service.
+ * Throws a `BmcError` of class `usage` that contains none of them.
  */
 export async function readCredentials(entry: MachineEntry, reading: SecretReading) {
   const required = requiredCredentials(entry);
@@ -35,7 +35,7 @@ export async function readCredentials(entry: MachineEntry, reading: SecretReadin
   };
 }
 
-/** Reads one entry of a webhook's list of secrets. Throws as `readCredentials` does. */
+/** Reads one entry of a webhook's list of secrets. Throws like `readCredentials`. */
 async function readPlace(source: SecretSource, reading: SecretReading): Promise<readonly string[]> {
   if ("directory" in source) return readWholeDirectory(source.key, source.directory, reading.signal);
   if (!("command" in source)) return [await readSecret(source, reading)];
@@ -101,14 +101,12 @@ async function readCommand(
   }
 }
 
-/** Names only the program: arguments may contain anything. */
+/** Reports a failed command. Names only the program, because arguments may contain anything. */
 function commandError(key: string, { argv: [program] }: SecretCommand, problem: string): BmcError {
   return new BmcError("usage", `${key} ${program} ${problem}`);
 }
 
-function commandOf(
-  fields: Pick<SecretPlace, "command" | "timeout" | "environment">,
-): SecretCommand | undefined {
+function commandOf(fields: SecretPlace): SecretCommand | undefined {
   const { command: argv, timeout: timeoutMs = COMMAND_TIMEOUT_MS, environment = [] } = fields;
   return argv && { argv, timeoutMs, environment };
 }
@@ -131,7 +129,7 @@ function singleSource(
   return variable === undefined ? undefined : { key: `${name}Env`, variable };
 }
 
-/** The options of a webhook, with its secrets. Throws as `readCredentials` does. */
+/** The options of a webhook with its secrets. Throws like `readCredentials`. */
 export async function rpcOptions(rpc: RpcEntry, reading: SecretReading) {
   const { sha256, sha512 } = secretPlaces(rpc);
   const secrets = { sha256: await readAll(sha256, reading), sha512: await readAll(sha512, reading) };

@@ -14,8 +14,8 @@ export interface EntryDefaults {
 }
 
 /**
- * A BMC by its address, with the options of the inventory's defaults, such as how certificates are verified; not their
- * credentials. Throws a `BmcError` of class `usage` for text that is no address.
+ * A BMC that is given by its address. It has the options of the inventory's defaults, such as the verification of
+ * certificates, but not their credentials. Throws a `BmcError` of class `usage` for text that is not an address.
  */
 export function directMachine(host: string, given?: EntryDefaults): DirectMachine {
   const {
@@ -26,7 +26,7 @@ export function directMachine(host: string, given?: EntryDefaults): DirectMachin
     paused: _paused,
     ...defaults
   } = mapOf(given?.defaults);
-  // Placeholders, which the schema requires and nothing reads.
+  // The schema requires these placeholders, but nothing reads them.
   const credentials = { username: "unused", passwordEnv: "UNUSED" };
   const parsed = MachineEntry.safeParse(mergeDefaults(defaults, { name: "direct", host, credentials }));
   if (!parsed.success) {

@@ -1,6 +1,5 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { providersOf } from "../../shared/contract/connection.ts";
-import { defined } from "../../shared/defined.ts";
 import { printableLine } from "../../shared/printable.ts";
 import { bmcAddress } from "./bmc-address.ts";
 import { connectEntry, entryLockKey } from "./connect-entry.ts";
@@ -12,8 +11,8 @@ import { pauseOf, refusePaused } from "./pause.ts";
 import type { Environment } from "./run-secret-command.ts";
 
 /**
- * The machines of an inventory file. The file is read once; secrets are read for each connection. Paths in `given` are absolute;
- * `env` resolves the variables they name. `file` is the file's name, for people.
+ * The machines of an inventory file. The file is read once; secrets are read for each connection. Paths in `given` are
+ * absolute; `env` resolves the variables that they name. `file` is the file's name for messages.
  */
 export function fileInventory(
   given: readonly MachineEntry[],
@@ -26,7 +25,7 @@ export function fileInventory(
     given.map((entry): [string, Machine] => {
       const { name, paused: reason } = entry;
       const paused = reason === undefined ? undefined : pauseOf(reason, `inventory ${printableLine(file)}`);
-      return [name, { name, lockKey: entryLockKey(entry), ...defined({ paused }) }];
+      return [name, { name, lockKey: entryLockKey(entry), paused }];
     }),
   );
   const all = [...machines.values()];

@@ -16,7 +16,7 @@ import { type ValueProblem, valueAt } from "../../shared/document/issue-problems
 import { Duration } from "../document/value-types.ts";
 import { LONGEST_REASON } from "./pause.ts";
 
-/** DNS labels in lower case (RFC 1123 section 2.1): the name becomes part of agent IDs and file names. */
+/** A DNS label in lower case (RFC 1123 section 2.1), because the name becomes part of agent IDs and file names. */
 export const MachineName = z
   .string()
   .max(200)
@@ -29,7 +29,7 @@ const VariableName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: "must be the name of an environment variable" });
 
-/** No argument can hold a zero byte (execve(2)). */
+/** An argument; it cannot contain a zero byte (execve(2)). */
 const ARGUMENT = /^[^\0]*$/;
 /** The keys for a separate user name and password. */
 const PARTS = ["username", "usernameFile", "usernameEnv", "passwordFile", "passwordEnv"] as const;
@@ -93,7 +93,7 @@ const Argv = z
   })
   .transform(([program = "", ...rest]): readonly [string, ...string[]] => [program, ...rest]);
 
-/** For credentials and for secrets of webhooks. */
+/** Fields of commands that print credentials or secrets of webhooks. */
 const commandFields = {
   command: Argv.optional(),
   timeout: Duration(100, 600_000).optional(),
@@ -118,7 +118,7 @@ const Credentials = z
     usernameEnv: VariableName.optional(),
     passwordFile: Path.optional(),
     passwordEnv: VariableName.optional(),
-    /** Has files `username` and `password`, and optionally `kg`. */
+    /** A directory with the files `username` and `password`, and optionally `kg`. */
     directory: Path.optional(),
     ...commandFields,
   })
@@ -141,7 +141,7 @@ const Credentials = z
   .superRefine(needsCommand);
 export type Credentials = z.infer<typeof Credentials>;
 
-/** The source of one secret, or, for a directory or a command, of several. */
+/** The source of one secret or, for a directory or a command, of several. */
 const SecretPlace = z
   .strictObject({
     file: Path.optional(),
@@ -179,14 +179,14 @@ const HEAD_START = Duration(0, 60_000);
 
 const PAUSED = "must be the reason, such as fan replacement; a machine without this key is in service";
 
-/** Why the machine is out of service. A word that others read as true or false would not say whether it is. */
+/** Why the machine is out of service. A word that others read as true or false is rejected, because it would be ambiguous. */
 const Paused = z
   .string({ error: PAUSED })
   .trim()
   .regex(/^(?!(true|false|yes|no|on|off|null|~)$)./is, { error: PAUSED })
   .max(LONGEST_REASON, { error: `must be at most ${LONGEST_REASON} characters` });
 
-/** The common fields of `machines` and `defaults`: a connection whose secrets are elsewhere. */
+/** Fields of both `machines` and `defaults`: a connection whose secrets are stored elsewhere. */
 const entryFields = {
   ...sharedFields,
   connectTimeout: CONNECT.optional(),
@@ -208,7 +208,7 @@ const entryFields = {
   paused: Paused.optional(),
 };
 
-/** A machine, merged with the defaults. */
+/** A machine merged with the defaults. */
 export const MachineEntry = z
   .strictObject({ name: MachineName, ...entryFields })
   .check(connectionRules)
@@ -241,7 +241,7 @@ export const InventoryFile = z.strictObject({
 
 const NO_SECRETS = "is a secret and must not be in the inventory";
 
-/** An empty `paused` must not count as absent. */
+/** Reports an empty `paused`, which must not count as absent. */
 export function pausedProblem(entry: unknown): ValueProblem | undefined {
   return valueAt(entry, ["paused"]) === null ? { path: ["paused"], message: PAUSED } : undefined;
 }

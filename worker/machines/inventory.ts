@@ -7,15 +7,15 @@ import type { SecretCommands } from "./secret-commands.ts";
 
 export interface Machine {
   readonly name: string;
-  /** Equal for all entries and actions that use the same BMC. */
+  /** Identifies the BMC: equal for all entries and actions that use it. */
   readonly lockKey: string;
-  /** It is out of service: nothing is sent to its BMC. */
-  readonly paused?: Pause;
+  /** Set if the machine is out of service, so that nothing is sent to its BMC. */
+  readonly paused?: Pause | undefined;
 }
 
 export interface Inventory {
   machines(): readonly Machine[];
-  /** `namespace` is the workflow's, if machines belong to namespaces. */
+  /** Finds a machine; `namespace` is the workflow's, if machines belong to namespaces. */
   find(name: string, namespace?: string): Machine | undefined;
   /**
    * Reads the machine's connection, with its current secrets, which may be rotated while the worker runs. Throws a
@@ -33,20 +33,20 @@ export interface Inventory {
    * all secrets are in Secrets of that namespace.
    */
   mountedConnection?(machine: Machine, namespace: string): MountedConnection | undefined;
-  /** A BMC that need not be a machine of the inventory. Absent without an inventory file. */
+  /** A BMC by its address, which need not be in the inventory. Absent without an inventory file. */
   directMachine?(host: string): DirectMachine;
   /**
-   * The BareMetalHost that takes the place of the machine's BMC for an action with this image; undefined where the BMC
-   * is used. The `resolveConnection` of the same launch has checked that it may.
+   * The BareMetalHost that replaces the machine's BMC for an action with this image; undefined if the BMC is used. The
+   * `resolveConnection` of the same launch has checked that it may be used.
    */
   hostAccess?(machine: Machine, image: string): HostAccess | undefined;
-  /** Every BareMetalHost that the worker may change; undefined until all are listed. */
+  /** All BareMetalHosts that the worker may change; undefined until they are listed. */
   hosts?(): readonly HostAccess[] | undefined;
-  /** For people; `name` is as in `machines`. */
+  /** The BMC's address for people; `name` is one of `machines`. */
   bmcAddress?(name: string): BmcAddress | undefined;
   /** The machine's desired state in the inventory. */
   desiredState?(name: string): DesiredState | undefined;
-  /** Where the machine's entry comes from. Absent means an inventory file. */
+  /** The origin of the machine's entry. Absent means an inventory file. */
   origin?(name: string): MachineOrigin | undefined;
 }
 
@@ -57,11 +57,14 @@ export interface DirectMachine {
 }
 
 export interface ConnectionReading {
-  /** The image of the action that the connection is for. */
-  readonly image?: string;
+  /** The image of the action that needs the connection. */
+  readonly image?: string | undefined;
   readonly commands: SecretCommands;
-  /** Reads the connection even if the machine is out of service: for secrets that are not sent to the BMC, and for an action that has already begun. */
-  readonly whilePaused?: true;
+  /**
+   * Reads the connection even if the machine is out of service. For secrets that are not sent to the BMC, and for an action
+   * that has already begun.
+   */
+  readonly whilePaused?: true | undefined;
   readonly signal: AbortSignal;
 }
 

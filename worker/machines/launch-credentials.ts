@@ -7,9 +7,9 @@ import { type Redactor, redactor } from "../../shared/secret-forms.ts";
 import type { AccessReading, LaunchAccess } from "../core/ports/machines.ts";
 import type { MountedConnection } from "../core/ports/runtime.ts";
 import type { AuthGate } from "./auth-gate.ts";
-import { connectionRedactor } from "./connection-redactor.ts";
 import type { ConnectionReading, Inventory } from "./inventory.ts";
 import { LearnedHints } from "./learned-hints.ts";
+import { connectionRedactor } from "./printed-secrets.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 
 export interface LaunchCredentialsOptions {
@@ -19,17 +19,17 @@ export interface LaunchCredentialsOptions {
   readonly secretNamespace?: string | undefined;
 }
 
-/** Where the credentials of a launch are. */
+/** The location of the credentials for a launch. */
 export interface CredentialsTarget {
-  readonly machine?: string;
-  readonly lockKey?: string;
-  /** Reads them. Rejects with a reason of one line, or the signal's. */
+  readonly machine?: string | undefined;
+  readonly lockKey?: string | undefined;
+  /** Reads the credentials. Rejects with a reason of one line, or with the signal's. */
   connect?(reading: ConnectionReading): Promise<Connection>;
   /** Replaces `connect` if the action can get the secrets without the worker. */
   mounted?(namespace: string): MountedConnection | undefined;
 }
 
-/** The credentials of all launches of a worker, with what earlier ones learned of them. */
+/** Reads the credentials for all launches of a worker, and remembers what earlier launches learned about them. */
 export class LaunchCredentials {
   readonly #options: LaunchCredentialsOptions;
   readonly #hints = new LearnedHints();
@@ -38,7 +38,7 @@ export class LaunchCredentials {
     this.#options = options;
   }
 
-  /** Reads the credentials of one launch, as `Place.readAccess` says. */
+  /** Reads the credentials of one launch, as `Target.readAccess` says. */
   async read(
     target: CredentialsTarget,
     { timeoutMs, secretInputs, whilePaused }: AccessReading,
@@ -61,7 +61,7 @@ export class LaunchCredentials {
       redact: connectionRedactor(connection, secretInputs),
       learn: (outcome) => {
         if (offer) authGate.learn(offer, outcome);
-        // Without a connection, what an image says about a BMC is not from the BMC.
+        // Without a connection, a hint from the image does not come from the BMC.
         if (target.connect) this.learnHint(machine, outcome.result?.hint);
       },
     };
@@ -71,7 +71,7 @@ export class LaunchCredentials {
     this.#hints.learn(machine, hint);
   }
 
-  /** Redacts a machine's secrets. Rejects when they cannot be read, and with the signal's reason. */
+  /** Returns a function that redacts a machine's secrets. Rejects if they cannot be read, and with the signal's reason. */
   async redactorOf(inventory: Inventory, name: string, signal: AbortSignal): Promise<Redactor> {
     const { secretCommands: commands, secretNamespace } = this.#options;
     const machine = inventory.find(name);
@@ -95,7 +95,7 @@ export class LaunchCredentials {
     const deadline = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS));
     const signal = AbortSignal.any([cancel, deadline]);
     try {
-      return await target.connect?.({ ...defined({ whilePaused }), commands, signal });
+      return await target.connect?.({ whilePaused, commands, signal });
     } catch (thrown) {
       if (cancel.aborted) throw new BmcError("cancelled", "cancelled by the worker before it was launched");
       if (!deadline.aborted) throw thrown;

@@ -1,23 +1,26 @@
 import { createHash } from "node:crypto";
 
-/** A dropped hint costs a few more round trips. */
+/** The maximum number of machines with a hint. Dropping a hint costs a few round trips. */
 const MOST_MACHINES = 10_000;
 
 interface Learned {
-  /** Digest of the machine's entry. */
+  /** The digest of the machine's entry. */
   readonly digest: string;
   readonly hint?: unknown;
 }
 
 /**
- * What actions learned about each machine, for the next action's connection. A hint is valid for one entry of the machine: what
- * that entry allowed, such as a weaker cipher suite, must not outlive it.
+ * Hints that actions learned about each machine, for the next action's connection. A hint is valid only for one entry of the
+ * machine, because options that the entry allowed, such as a weaker cipher suite, must not outlive it.
  */
 export class LearnedHints {
-  /** Least recently used first. */
+  /** Hints by machine, the least recently used first. */
   readonly #machines = new Map<string, Learned>();
 
-  /** `entry` is the connection, or its document. Its secrets serialize as redacted, so that a new password keeps the hint. */
+  /**
+   * Finds a machine's hint. `entry` is the connection or its document. Secrets in it serialize as redacted, so that a new
+   * password keeps the hint.
+   */
   find(machine: string, entry: object): unknown {
     const digest = createHash("sha256").update(JSON.stringify(entry)).digest("base64");
     const known = this.#machines.get(machine);

@@ -1,6 +1,6 @@
-import { canonicalHost } from "../../shared/canonical-host.ts";
 import { AMT_PORTS, nodeOf } from "../../shared/contract/connection.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
+import { canonicalHost } from "../../shared/ip-address.ts";
 
 const USUAL_PORTS: Readonly<Record<"redfish" | "ipmi" | "amt", readonly number[]>> = {
   redfish: [443, 80],
@@ -9,9 +9,9 @@ const USUAL_PORTS: Readonly<Record<"redfish" | "ipmi" | "amt", readonly number[]
 };
 
 /**
- * One key per BMC, however its host is written, so that only one action at a time uses it. Usual ports are ignored,
- * because a BMC serves Redfish and IPMI on different ones. Unusual ports are part of the key, because the host may be
- * a tunnel or gateway to many BMCs.
+ * The key that identifies a BMC in any spelling of its host, so that only one action at a time uses it. Usual ports are
+ * ignored, because a BMC serves Redfish and IPMI on different ones. Unusual ports are part of the key, because the host may
+ * be a tunnel or gateway to many BMCs.
  */
 export function lockKeyOf(
   host: string,
@@ -25,8 +25,8 @@ export function lockKeyOf(
 }
 
 /**
- * Whether two keys may be of one BMC: with the same host, unless both have unusual ports, as the BMCs behind a gateway have. A BMC
- * may serve Redfish on a second port.
+ * Whether two keys may belong to one BMC: they have the same host, and not both have unusual ports, which BMCs behind a
+ * gateway have. A BMC may serve Redfish on a second port.
  */
 export function mayBeSameBmc(one: string, other: string): boolean {
   if (one === other) return true;
@@ -35,12 +35,18 @@ export function mayBeSameBmc(one: string, other: string): boolean {
   return host === otherHost && (ports.length === 0 || otherPorts.length === 0);
 }
 
-/** One key per machine behind a service: `id` is the host that a webhook is asked about, or what the service calls the machine. */
+/**
+ * The key of a machine behind a service: `id` is the host that a webhook is asked about, or the service's name of the
+ * machine.
+ */
 export function serviceLockKey(service: "rpc" | "homeassistant" | "ironic", url: string, id: string): string {
   return `${service} ${addressKey(url)} ${service === "rpc" ? hostKey(id) : id}`;
 }
 
-/** Without what does not say where a request goes: a login, a fragment, the dot or slash at an end. */
+/**
+ * Removes the parts of an address that do not determine where a request goes: a login, a fragment, a dot or slash at the
+ * end.
+ */
 function addressKey(text: string): string {
   const url = URL.parse(text);
   if (!url) return text;
@@ -63,7 +69,7 @@ interface Target extends Ported {
   readonly ironic?: { readonly url: string } | undefined;
 }
 
-/** From the service in place of the BMC, or the ports of the machine's providers. */
+/** The key of a connection: from the service that replaces the BMC, or from the ports of the machine's providers. */
 export function connectionLockKey(target: Target, providers: readonly ProviderName[]): string {
   const { host, redfish, ipmi, ipmitool, amt, rpc, homeassistant, ironic } = target;
   if (rpc) return serviceLockKey("rpc", rpc.url, host);

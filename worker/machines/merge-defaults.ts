@@ -1,6 +1,6 @@
 /**
- * Alternative keys for one thing, by the map that contains them (`""` is the entry itself). An entry with one of them
- * replaces all of the defaults'. A key may be in two groups.
+ * Alternative keys for the same purpose, by the map that contains them (`""` is the entry itself). If an entry has one of
+ * them, it replaces all of the defaults'. A key may be in two groups.
  */
 const ONE_THING: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "": [["providers", "rpc", "homeassistant", "ironic"]],
@@ -12,12 +12,12 @@ const ONE_THING: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ipmitool: [["kgFile", "kgEnv"]],
 };
 
-/** Keys that only make sense together with another one. */
+/** Keys that are only valid together with another one. */
 const BELONGS_TO: Readonly<Record<string, string>> = { timeout: "command", environment: "command" };
 
 /**
- * Merges an entry over the defaults, as written in the file: maps merge key by key, everything else replaces. The
- * schema rejects what is not a map.
+ * Merges an entry over the defaults, both as written in the file. Maps are merged key by key; everything else is replaced.
+ * The schema rejects anything that is not a map.
  */
 export function mergeDefaults(defaults: unknown, entry: unknown, place = ""): unknown {
   if (!isMap(defaults) || !isMap(entry)) return entry === undefined || entry === null ? defaults : entry;

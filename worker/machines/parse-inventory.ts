@@ -22,10 +22,10 @@ import { secretWarnings } from "./secret-warnings.ts";
 export interface InventoryInput {
   readonly path: string;
   readonly text: string;
-  /** Resolves `usernameEnv` and the like. */
+  /** The variables that `usernameEnv` and similar keys refer to. */
   readonly env: Environment;
   readonly readFile: ReadTextFile;
-  /** Check no files that the inventory names, for callers that need no secrets. */
+  /** Skips the check of files that the inventory names, for callers that need no secrets. */
   readonly alone?: true;
 }
 
@@ -74,7 +74,7 @@ function parseFile(input: InventoryInput): Checked<ParsedFile> {
     const unclear = pausedProblem(written);
     if (unclear) problems.push(...describe(document, path, nameOf(written), [unclear]));
     if (!parsed.success) {
-      // Problems of the defaults are reported once, there.
+      // Problems of the defaults are reported only once.
       const own = valueProblems(MachineEntry, merged, parsed.error.issues, refusedKeys).filter(
         (problem) =>
           valueAt(written, problem.path) !== undefined || valueAt(defaults, problem.path) === undefined,
@@ -162,7 +162,7 @@ function bundleProblems(
   }
 }
 
-/** Allowed, because locks serialize the actions, but seldom intended. */
+/** Warns about machines with the same host. They are allowed, because locks serialize the actions, but seldom intended. */
 function sharedHosts(
   entries: readonly MachineEntry[],
   lines: ReadonlyMap<string, string>,

@@ -1,36 +1,36 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { printableLine, shortened } from "../../shared/printable.ts";
 import type { Pause } from "../core/action/machine-facts.ts";
-import type { ConnectionReading, Machine } from "./inventory.ts";
+import type { Machine } from "./inventory.ts";
 
 export const LONGEST_REASON = 200;
 
-/** Why a machine is out of service; `reason` is written by a user of the file or the object. */
+/** Creates a pause; `reason` was written by a user of the file or object. */
 export function pauseOf(reason: string, by: string): Pause {
   return { reason: shortened(printableLine(reason).trim(), LONGEST_REASON), by };
 }
 
-/** `paused: fan replacement (inventory machines.yaml)`. */
+/** Formats a pause, such as `paused: fan replacement (inventory machines.yaml)`. */
 export function pauseNote({ reason, by }: Pause): string {
   return `paused: ${reason} (${by})`;
 }
 
-/** `machine r1 is paused: fan replacement (inventory machines.yaml)`. */
-export function pausedText({ name }: Pick<Machine, "name">, pause: Pause): string {
+/** Formats a machine's pause, such as `machine r1 is paused: fan replacement (inventory machines.yaml)`. */
+export function pausedText(name: string, pause: Pause): string {
   return `machine ${name} is ${pauseNote(pause)}`;
 }
 
 /** The error of an action or a read on a machine that is out of service: nothing is sent to its BMC. */
 export class MachinePaused extends BmcError {
-  constructor(machine: Pick<Machine, "name">, pause: Pause) {
+  constructor(machine: string, pause: Pause) {
     super("state", pausedText(machine, pause));
   }
 }
 
-/** Throws `MachinePaused`, unless the connection is not for the BMC. */
+/** Throws `MachinePaused` if the machine is paused, unless the connection may be read in spite of that. */
 export function refusePaused(
   machine: Machine | undefined,
-  { whilePaused }: Pick<ConnectionReading, "whilePaused">,
+  { whilePaused }: { readonly whilePaused?: true | undefined },
 ): void {
-  if (machine?.paused && !whilePaused) throw new MachinePaused(machine, machine.paused);
+  if (machine?.paused && !whilePaused) throw new MachinePaused(machine.name, machine.paused);
 }

@@ -1,18 +1,25 @@
 import { z } from "zod";
+import type { ActionConnection, Connection } from "../../shared/contract/connection.ts";
 import { defined } from "../../shared/defined.ts";
 import { FileProblem } from "../../shared/read-text-file.ts";
+import { Secret } from "../../shared/secret.ts";
+import { type Redactor, redactor } from "../../shared/secret-forms.ts";
 import { readSecretText } from "../document/secret-text.ts";
+import { CLAIM_PREFIX } from "./resolve-machine.ts";
 
 const PrintedSecrets = z.strictObject({
   username: z.string().optional(),
   password: z.string().optional(),
   kg: z.string().optional(),
-  /** For a webhook, which signs with all of them. */
+  /** The secrets of a webhook, which signs with all of them. */
   secrets: z.array(z.string()).min(1).max(16).optional(),
 });
 export type PrintedSecrets = z.infer<typeof PrintedSecrets>;
 
-/** Parses a command's output. Throws a `FileProblem` whose message follows the command's name and contains none of it. */
+/**
+ * Parses a command's output. Throws a `FileProblem` whose message follows the command's name and contains no part of the
+ * output.
+ */
 export function parsePrinted(text: string): PrintedSecrets {
   let value: unknown;
   try {
@@ -31,7 +38,7 @@ export function parsePrinted(text: string): PrintedSecrets {
   });
 }
 
-/** An unknown key is not named, because it may itself be a secret. */
+/** Describes an invalid output. An unknown key is not named, because it may be a secret. */
 function shapeProblem(issue: z.core.$ZodIssue | undefined): string {
   const [key] = issue?.path ?? [];
   if (key !== undefined)
@@ -48,4 +55,17 @@ function checked(what: string, text: string | undefined): string | undefined {
     if (thrown instanceof FileProblem) throw new FileProblem(`printed a ${what} that ${thrown.message}`);
     throw thrown;
   }
+}
+
+/**
+ * Redacts the secrets of a connection and of the inputs that came with it. For the host of a claim, it also redacts the
+ * address, which the claim's tenant must not learn.
+ */
+export function connectionRedactor(
+  connection: Connection | undefined,
+  secretInputs?: ActionConnection["secretInputs"],
+): Redactor {
+  const secrets = { ...connection, secretInputs };
+  if (!connection?.machine?.startsWith(CLAIM_PREFIX)) return redactor(secrets);
+  return redactor({ ...secrets, address: new Secret(connection.host) });
 }

@@ -16,29 +16,29 @@ export type ResolvedMachine =
       readonly ok: true;
       readonly machine: string;
       readonly lockKey: string;
-      /** Why the machine is out of service, in one line. */
-      readonly paused?: string;
+      /** One line that says why the machine is out of service. */
+      readonly paused?: string | undefined;
       connect(reading: ConnectionReading): Promise<Connection>;
       mounted(namespace: string): MountedConnection | undefined;
-      /** Takes the place of the machine's BMC. */
+      /** Replaces the machine's BMC. */
       host(): HostAccess | undefined;
     }
-  /** The action brings its own connection; with `connect`, in its secrets. */
+  /** The action has its own connection; with `connect`, in its secrets. */
   | {
       readonly ok: true;
       readonly lockKey: string;
-      /** A machine of the inventory with the same BMC is out of service. */
-      readonly paused?: string;
+      /** Set if a machine of the inventory with the same BMC is out of service. */
+      readonly paused?: string | undefined;
       connect?(reading: ConnectionReading): Promise<Connection>;
     }
-  /** No machine: the action itself reports what is missing. */
+  /** There is no machine; the action itself reports what is missing. */
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: string };
 
 type Asking = Pick<Action, "agentId" | "command" | "environment" | "secrets"> &
   Partial<Pick<Action, "anyNamespace" | "workflowId" | "image">>;
 
-/** Whether the action may use a machine of this name. The machine need not exist. */
+/** Decides whether the action may use a machine of this name. The machine need not exist. */
 export type MachinePermit = (
   machine: string,
 ) => { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
@@ -88,7 +88,7 @@ export function resolveMachine(
   return machine ? fromInventory(machine, action, inventory) : unlessPaused(fromAction(action), inventory);
 }
 
-/** A BMC without a name may be one of the inventory's. */
+/** Adds the pause of the inventory's machine with the same BMC, even if the action names only the BMC. */
 function unlessPaused(located: ResolvedMachine, inventory: Inventory): ResolvedMachine {
   if (!("lockKey" in located)) return located;
   const machine = inventory
@@ -98,7 +98,7 @@ function unlessPaused(located: ResolvedMachine, inventory: Inventory): ResolvedM
 }
 
 function pausedIn(machine: Machine | undefined) {
-  return defined({ paused: machine?.paused && pausedText(machine, machine.paused) });
+  return { paused: machine?.paused && pausedText(machine.name, machine.paused) };
 }
 
 function fromInventory(machine: Machine, action: Asking, inventory: Inventory): ResolvedMachine {
@@ -144,7 +144,7 @@ function fromAction(action: Asking): ResolvedMachine {
     const entity = given(action, "HOMEASSISTANT_ENTITY") ?? "";
     return { ok: true, lockKey: serviceLockKey("homeassistant", homeassistant, entity) };
   }
-  // The port of a provider that is not used says nothing about the BMC.
+  // The port of an unused provider says nothing about the BMC.
   const providers = given(action, "BMC_PROVIDERS")
     ?.split(",")
     .map((name) => name.trim());

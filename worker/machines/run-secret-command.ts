@@ -1,31 +1,35 @@
 import { type Exit, StartError } from "../../shared/child-process/child-process.ts";
 import { OUTPUT_LIMIT_BYTES, type ProgramEnd, runProgram } from "../../shared/child-process/run-program.ts";
+import { oneLine } from "../../shared/contract/result.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import { LineSplitter } from "../../shared/line-splitter.ts";
 import { decodeText, FileProblem, fileProblemOf } from "../../shared/read-text-file.ts";
-import { lastErrorLine } from "./last-error-line.ts";
+import { formsOf } from "../../shared/secret-forms.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface SecretCommand {
-  /** Program and arguments, without a shell. */
+  /** The program and its arguments. It runs without a shell. */
   readonly argv: readonly [program: string, ...rest: readonly string[]];
   readonly timeoutMs: number;
   /** Variables of the worker that the program gets in addition to the usual ones. */
   readonly environment: readonly string[];
 }
 
-/** What programs need to find others, certificates and their language. None of the worker's secrets is among them. */
+/**
+ * Variables with which programs find other programs, certificates and their language. None of them is a secret of the
+ * worker.
+ */
 const USUAL = ["PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "SSL_CERT_FILE", "SSL_CERT_DIR"];
 
 const LONGEST_LINE = 1_000;
-/** Lets a client log out of its vault. */
+/** Time for a client to log out of its vault. */
 const GRACE_MS = 1_000;
 
 /**
- * Runs the command and resolves to what it printed on stdout, which is never logged nor part of an error. Rejects with a
- * `FileProblem` whose message follows the command's name, or with the signal's reason; the command's process group has
- * ended by then. See `RunProgramOptions.onStarted`.
+ * Runs the command and resolves to its stdout, which is never logged and never part of an error. Rejects with a
+ * `FileProblem` whose message follows the command's name, or with the signal's reason. The command's process group has then
+ * ended. See `RunProgramOptions.onStarted`.
  */
 export async function runSecretCommand(
   { argv, timeoutMs, environment }: SecretCommand,
@@ -77,4 +81,39 @@ function decodeOutput(bytes: Buffer): string {
   } catch {
     throw new FileProblem("printed what is not UTF-8 text");
   }
+}
+
+const WITHHELD = "its last output is withheld because it contains a secret";
+/** The keys in the output of commands. */
+const KEYS = new Set(["username", "password", "kg", "secrets"]);
+/** Assignments in shell traces and headers in client logs, which are probably followed by a secret. */
+const TELLTALE =
+  /(pass(word|wd|phrase)?|secret|token|credential|api[-_]?key|\bkg)["']?\s*(=\s*\S|:\s*\S+\s*$)|authorization["']?\s*:|\bbearer\s+\S{8}/i;
+/** Shorter values are flags and names. Addresses are not secret either. */
+const SHORTEST = 8;
+const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\/[^@]*$/i;
+
+/**
+ * The last line of a command's stderr, as the reason of its failure. It is withheld if it looks like a secret, or contains
+ * text from stdout or from the given variables in any form.
+ */
+export function lastErrorLine(line: string, stdout: string, given: readonly string[]): string {
+  const said = oneLine(line);
+  const secrets = given.filter((value) => value.length >= SHORTEST && !ADDRESS.test(value));
+  const forms = [...secrets, ...printedIn(stdout)].flatMap(formsOf);
+  return TELLTALE.test(said) || forms.some((form) => line.includes(form)) ? WITHHELD : said;
+}
+
+/** Parts of the output that may be secrets, even if it is incomplete or not JSON. */
+function printedIn(stdout: string): readonly string[] {
+  try {
+    return leavesOf(JSON.parse(stdout));
+  } catch {
+    return stdout.split(/[\s"'{}[\],:=]+/).filter((word) => word !== "" && !KEYS.has(word));
+  }
+}
+
+function leavesOf(value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return value === "" ? [] : [String(value)];
+  return Object.values(value).flatMap(leavesOf);
 }

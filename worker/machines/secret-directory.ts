@@ -5,12 +5,12 @@ import { FileProblem } from "../../shared/read-text-file.ts";
 /** The link that Kubernetes' atomic writer swaps: it points to the current version. */
 const GENERATION_LINK = "..data";
 const MAX_FILES = 100;
-/** After these, the last reading counts. Each attempt takes a millisecond or two. */
+/** After this number of attempts, the last reading counts. Each attempt takes a millisecond or two. */
 const MAX_ATTEMPTS = 50;
 
 interface Contents {
   readonly names: readonly string[];
-  /** Changes when the folder changes. */
+  /** Changes whenever the folder changes. */
   readonly mark: string;
 }
 
@@ -71,7 +71,7 @@ async function hasLink(directory: string): Promise<boolean> {
   }
 }
 
-/** A dangling link matters only when it is read. */
+/** The mark of a directory. A dangling link matters only when it is read. */
 async function markOf(path: string): Promise<string> {
   try {
     const { ino, mtimeNs, ctimeNs, size } = await stat(path, { bigint: true });

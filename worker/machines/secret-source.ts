@@ -8,7 +8,7 @@ import type { Environment, SecretCommand } from "./run-secret-command.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 import { readFolder } from "./secret-directory.ts";
 
-/** The source of secrets: its key in the inventory, and what that names. Paths are absolute. */
+/** The source of secrets: its key in the inventory and the value of the key. Paths are absolute. */
 export type SecretSource =
   | { readonly key: string; readonly file: string }
   | { readonly key: string; readonly variable: string }
@@ -23,12 +23,12 @@ export interface SecretReading {
   readonly signal: AbortSignal;
 }
 
-/** A certificate bundle of some hundred authorities. */
+/** Room for a certificate bundle with several hundred authorities. */
 const LARGEST_BUNDLE_BYTES = 1_024 * 1_024;
 /** A hanging network file system must not block a lane for longer. */
 const READ_TIMEOUT_MS = 10_000;
 
-/** Reads a secret. Throws a `BmcError` of class `usage` that names its source, but quotes nothing of it. */
+/** Reads a secret. Throws a `BmcError` of class `usage` that names the source, but quotes no part of it. */
 export async function readSecret(source: SingleSource, { env, signal }: SecretReading): Promise<string> {
   const { key } = source;
   if ("file" in source) {
@@ -40,12 +40,12 @@ export async function readSecret(source: SingleSource, { env, signal }: SecretRe
   return inTime(key, variable, signal, async () => readSecretText(text));
 }
 
-/** Reads a file that is not secret. Throws as `readSecret` does. */
+/** Reads a file that is not secret. Throws like `readSecret`. */
 export async function readBundle(key: string, file: string, signal: AbortSignal): Promise<string> {
   return inTime(key, file, signal, (bounded) => readSmallFile(file, LARGEST_BUNDLE_BYTES, bounded));
 }
 
-/** Reads files of a directory, all of one version. Missing optional files are left out. Throws as `readSecret` does. */
+/** Reads files of a directory, all of the same version. Missing optional files are left out. Throws like `readSecret`. */
 export async function readDirectory(
   key: string,
   directory: string,
@@ -64,7 +64,7 @@ export async function readDirectory(
   );
 }
 
-/** Reads every visible file of a directory, in order of name. Throws as `readSecret` does. */
+/** Reads every visible file of a directory, in order of name. Throws like `readSecret`. */
 export async function readWholeDirectory(
   key: string,
   directory: string,
@@ -116,7 +116,7 @@ async function readSecretFile(path: string, signal: AbortSignal): Promise<string
   return readSecretText(await readSmallFile(path, LONGEST_SECRET_BYTES + 2, signal));
 }
 
-/** Only regular files: reading a pipe would block until the timeout. */
+/** Reads a small regular file. Reading a pipe would block until the timeout. */
 async function readSmallFile(path: string, largestBytes: number, signal: AbortSignal): Promise<string> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

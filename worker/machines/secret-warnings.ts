@@ -45,7 +45,7 @@ function missingAt(
   return paths.flatMap((path) => doubtsOf(`${key} ${path}`, () => readFile(path)));
 }
 
-/** Why a secret cannot be read, or is probably not the one that is meant. */
+/** Why a secret cannot be read, or is probably not the intended one. */
 function doubtsOf(name: string, read: () => string): readonly string[] {
   let doubt: string | undefined;
   const problems = problemWith(() => {
@@ -54,7 +54,7 @@ function doubtsOf(name: string, read: () => string): readonly string[] {
   return [...problems, ...(doubt === undefined ? [] : [doubt])].map((problem) => `${name} ${problem}`);
 }
 
-/** A bare name is looked up in PATH when it runs. */
+/** Checks a program. A bare name is looked up in PATH only when it runs. */
 function checkProgram(program: string): void {
   if (program.startsWith("/")) accessSync(program, constants.X_OK);
 }

@@ -1,4 +1,7 @@
-/** A static part of the agent IDs and machines: number `index`, from 0, of `of` parts. */
+import { hostname } from "node:os";
+import { z } from "zod";
+
+/** A static part of the agent IDs and machines: number `index`, counted from 0, of `of` parts. */
 export interface Shard {
   readonly index: number;
   readonly of: number;
@@ -25,4 +28,30 @@ function stableHash(text: string): number {
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
   return (bits ^ (bits >>> 16)) >>> 0;
+}
+
+const FORM = /^(auto|\d{1,4})\/(\d{1,4})$/;
+const AUTO = "auto";
+
+/** A shard such as `0/4`, or `auto/4`, which uses the number at the end of the host's name, like pods of a StatefulSet have. */
+export const ShardText = z.string().transform((text, context): Shard => {
+  const shard = shardIn(text.trim(), hostname());
+  if (typeof shard !== "string") return shard;
+  context.addIssue({ code: "custom", message: shard });
+  return z.NEVER;
+});
+
+/** Returns the shard, or the reason if there is none. */
+export function shardIn(text: string, host: string): Shard | string {
+  const [, which = "", number = ""] = FORM.exec(text) ?? [];
+  const of = Number(number);
+  if (of === 0) return "must be a shard, such as 0/4 or auto/4";
+  const ordinal = which === AUTO ? /-(\d{1,9})$/.exec(host)?.[1] : which;
+  if (ordinal === undefined)
+    return `is ${text}, but the host's name ${host} does not end with a number, as pods of a StatefulSet's do`;
+  // Several pods of a StatefulSet share a shard, and one of them leads.
+  const index = which === AUTO ? Number(ordinal) % of : Number(ordinal);
+  return index < of
+    ? { index, of }
+    : `must be less than its number of shards: the first one is 0/${of}, the last ${of - 1}/${of}`;
 }

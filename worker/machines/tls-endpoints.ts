@@ -6,7 +6,10 @@ import type { MachineEntry } from "./inventory-schema.ts";
 const REDFISH_PORT = 443;
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Where a machine's providers use TLS; `ca` has the certificates of `caFile`. None for IPMI and plain HTTP. */
+/**
+ * The endpoints of a machine's providers that use TLS; none for IPMI and plain HTTP. `ca` contains the certificates of
+ * `caFile`.
+ */
 export function tlsEndpoints(entry: MachineEntry, ca: string | undefined): readonly Endpoint[] {
   const { host, redfish, amt, rpc, homeassistant, ironic } = entry;
   const { caFile: _, fingerprint, ...tls } = entry.tls;

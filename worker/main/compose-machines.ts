@@ -1,6 +1,6 @@
 import { defined } from "../../shared/defined.ts";
 import type { Action } from "../core/action/action.ts";
-import type { AccessReading, Machines, Place, Refused } from "../core/ports/machines.ts";
+import type { AccessReading, Machines, Refused, Target } from "../core/ports/machines.ts";
 import { agentIdOf, hasMachine, type MachineUse } from "../machines/agent-id.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import { LaunchCredentials, type LaunchCredentialsOptions } from "../machines/launch-credentials.ts";
@@ -46,7 +46,7 @@ function placeOf(
   found: Found,
   policy: Policy,
   credentials: LaunchCredentials,
-): Place | Refused {
+): Target | Refused {
   const terms = launchTerms(policy, image);
   const { connect, host, lockKey, machine, mounted, paused } = { ...NOWHERE, ...found };
   const isTrustedImage = isTrusted(policy, image);
@@ -59,7 +59,7 @@ function placeOf(
   };
 }
 
-/** Two shards must not use one BMC at the same time. */
+/** Whether the machine belongs to another shard: two shards must not use one BMC at the same time. */
 function inOtherShard({ agentIdPattern, shard }: MachineUse, machine: string) {
   const agentId = agentIdOf(agentIdPattern, machine);
   const reason = `${machine} belongs to another shard than ${shard?.index}/${shard?.of}: address its workflows to ${agentId}`;

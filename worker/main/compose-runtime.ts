@@ -17,7 +17,7 @@ import type { WorkerConfig } from "./settings.ts";
 export interface RuntimeOptions {
   readonly log: Logger;
   readonly own: SelfProgram;
-  /** The worker's. Default: that of this process. */
+  /** The environment of the worker. Default: that of this process. */
   readonly env?: Environment;
   /** Absent for `pbnj-worker run`, which keeps no state. */
   readonly state?: StateDirectory;
@@ -28,7 +28,7 @@ export interface RuntimeOptions {
   readonly cluster?: Cluster | undefined;
 }
 
-/** Loads only the runtime that is used. */
+/** Creates the runtime. Loads only the code of the runtime that is used. */
 export async function composeRuntime(config: WorkerConfig, options: RuntimeOptions): Promise<Runtime> {
   const { runtime, stopGraceMs } = config;
   const { log, own, env, state, policy, isLeading, cluster } = options;

@@ -7,8 +7,7 @@ import type { ConfigPart, Loading } from "../config/part.ts";
 import { type SettingsOf, setting } from "../config/setting.ts";
 import { Count, Duration, List, Text, Toggle } from "../document/value-types.ts";
 import { AgentId, AgentIdPattern } from "../machines/agent-id.ts";
-import type { Shard } from "../machines/shard.ts";
-import { ShardText } from "../machines/shard-text.ts";
+import { type Shard, ShardText } from "../machines/shard.ts";
 import type { ContainerSettings } from "../runtimes/container-settings.ts";
 import { type DockerConfig, dockerConfig } from "../runtimes/docker/docker-settings.ts";
 import type { PodConfig } from "../runtimes/kubernetes/job-spec.ts";
@@ -71,9 +70,9 @@ const fileConcerns: readonly CrossCheck<SettingsOf<typeof files> & { readonly ru
 ];
 
 interface FilesPart {
-  /** Absolute. */
+  /** An absolute path. */
   readonly stateDirectory: string;
-  /** 0 means never. */
+  /** 0 disables reloading. */
   readonly reloadIntervalMs: number;
 }
 
@@ -139,9 +138,9 @@ const agentIdRules: readonly CrossCheck<AgentIdsGiven>[] = [
 
 interface AgentIdsPart {
   readonly agentIdPattern: string;
-  /** In addition to those of the machines. */
+  /** Agent IDs in addition to those of the machines. */
   readonly fixedAgentIds: readonly string[];
-  /** Absent for a worker of all agent IDs and machines. */
+  /** Absent for a worker that has all agent IDs and machines. */
   readonly shard?: Shard;
 }
 
@@ -153,7 +152,7 @@ export const agentIdSettings = {
   config: ({ agentIdPattern, agentId, grpcServer, shard }, { command }): AgentIdsPart => ({
     agentIdPattern,
     fixedAgentIds: grpcServer === undefined ? [] : agentId,
-    // A run is for the machines that its template names.
+    // A run uses the machines that its template names.
     ...(command !== "run" && defined({ shard })),
   }),
 } satisfies ConfigPart<AgentIdsGiven>;
@@ -162,7 +161,7 @@ const PEER_RUNTIMES: Readonly<Record<string, string>> = {
   containerd: "containerd is not supported: use docker, which works with any Docker Engine API",
 };
 
-/** Tinkerbell's agent reads it in any case. */
+/** Any case is accepted, like in Tinkerbell's agent. */
 const RuntimeName = z.preprocess(
   (given) => (typeof given === "string" ? given.trim().toLowerCase() : given),
   z.enum(["process", "in-process", "docker", "kubernetes"], {
@@ -207,7 +206,7 @@ type ActionsGiven = SettingsOf<typeof actions> &
   Parameters<typeof podConfig>[0] & { readonly actionsDirectory: string | undefined };
 
 export type RuntimeConfig =
-  | { readonly kind: "process"; readonly actionsDirectory?: string }
+  | { readonly kind: "process"; readonly actionsDirectory?: string | undefined }
   | { readonly kind: "in-process" }
   | ({ readonly kind: "docker" } & DockerConfig)
   | ({ readonly kind: "kubernetes" } & PodConfig);
@@ -220,7 +219,7 @@ interface ActionsPart {
   readonly runtime: RuntimeConfig;
 }
 
-/** A pod costs the worker little: the cluster decides how many run. */
+/** A pod costs the worker little, and the cluster decides how many run. */
 const MAX_PODS = 500;
 
 /** An action in its own process needs about 80 MB and mostly waits. */
@@ -239,7 +238,7 @@ function runtimeConfig(given: ActionsGiven, loading: Loading): RuntimeConfig {
   const { runtime: kind, actionsDirectory } = given;
   switch (kind) {
     case "process":
-      return { kind, ...defined({ actionsDirectory }) };
+      return { kind, actionsDirectory };
     case "in-process":
       return { kind };
     case "docker":
@@ -263,7 +262,7 @@ export const actionSettings = {
   }),
 } satisfies ConfigPart<ActionsGiven>;
 
-/** Other workers use a number: 0 is info, larger numbers log more. */
+/** A number is also accepted, like in other workers: 0 is info, larger numbers log more. */
 const LogLevel = z.preprocess((given) => {
   const level = /^[+-]?\d+$/.test(String(given)) ? Number(given) : undefined;
   if (level === undefined) return given;

@@ -13,8 +13,8 @@ import { tracing } from "../features/tracing/tracing-feature.ts";
 import { wakeUp } from "../features/wake-up/wake-up-feature.ts";
 
 /**
- * Every feature, a line each, with its settings. They are opened in this order: one that uses what another one offers comes after
- * it.
+ * All features with their settings, one per line. They are opened in this order: a feature comes after those whose offers it
+ * uses.
  */
 export const TABLE = [
   status,

@@ -34,7 +34,7 @@ import {
 } from "./settings.ts";
 
 export interface LoadConfigInput {
-  /** By setting name, as commander's `opts()` has them. */
+  /** Flags by setting name, as returned by commander's `opts()`. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readFile?: ReadTextFile;
@@ -58,7 +58,7 @@ export function loadConfig(input: LoadConfigInput, command: ConfigCommand = "sta
   return { ok: true, config, warnings: areas.flatMap((area) => area.warnings) };
 }
 
-/** What determines whether actions may run. */
+/** The settings and files that determine which actions may run. */
 export interface Rules {
   readonly settings: Settings;
   readonly inventory: Inventory;
@@ -76,7 +76,7 @@ export function loadRules({ flags, env, readFile = readTextFile }: LoadConfigInp
   };
   const file = take(configFile({ flags, env }, readFile));
   if (file) problems.push(...fileProblems(table, file));
-  const given = givenValues(policyTestSettings, { flags, env, ...defined({ file }) });
+  const given = givenValues(policyTestSettings, { flags, env, file });
   const { settings, problems: wrong } = parseSettings(given);
   problems.push(...wrong);
   const inventory = take(
@@ -94,7 +94,7 @@ export function loadRules({ flags, env, readFile = readTextFile }: LoadConfigInp
   return { ok: true, config: { settings, inventory, policy: settled }, warnings };
 }
 
-/** For users without a home directory, as in containers. */
+/** The state directory of users without a home directory, which is common in containers. */
 const SYSTEM_STATE_DIRECTORY = "/var/lib/pbnj-worker";
 
 /** The state directory by the XDG Base Directory Specification. */
@@ -113,10 +113,10 @@ interface AreaFindings {
   readonly warnings: readonly Problem[];
 }
 
-/** `trust` covers what settings and policy together say about trusted images. */
+/** The areas that are checked separately. `trust` covers the trusted images of settings and policy together. */
 type ConfigArea = "settings" | "inventory" | "policy" | "trust";
 
-/** Everything that could be read, whatever is wrong with the rest. */
+/** Everything that could be read, even if other parts are invalid. */
 export interface ExaminedConfig {
   /** The settings; invalid ones have their default. */
   readonly settings: Settings;
@@ -164,7 +164,7 @@ function readParts(
 
   const file = take("settings", configFile({ flags, env }, readFile));
   if (file) problems.push(...fileProblems(table, file));
-  const given = givenValues(table, { flags, env, ...defined({ file }) });
+  const given = givenValues(table, { flags, env, file });
   const { settings: parsed, invalid, problems: wrong } = parseSettings(given);
   const settings = command === "serve" ? servedSettings(parsed) : parsed;
   problems.push(...wrong);
@@ -204,7 +204,7 @@ function readParts(
       return parsePolicy(path, text);
     }),
   );
-  // The runtime, and with it what the policy must contain, is uncertain.
+  // The runtime is uncertain, and so is what the policy must contain.
   const isUncertain = !complete || TRUST_SETTINGS.some((name) => invalid.has(name));
   const policy = isUncertain ? written : written && take("trust", settle(written, settings, given));
   if (command === "start") found.inventory.problems.push(...noAgentIds(settings, inventory, given));
@@ -219,10 +219,10 @@ function readParts(
   return { settings, invalid, unreadable, given, complete, config, inventory, policy, found };
 }
 
-/** What the parts make of their settings. */
+/** Builds the configuration of all parts from their settings. */
 function configOfParts(
   settings: Settings,
-  terms: Pick<Loading, "command" | "stateDirectory" | "read">,
+  terms: Omit<Loading, "usesCluster" | "opensCluster">,
 ): PartsConfig {
   const uses = PARTS.map((part) => part.cluster?.(settings));
   const loading = {
@@ -254,7 +254,7 @@ function trustSettings(settings: Settings): TrustSettings {
   return { runtime, unsafeAnyImage, ownImages };
 }
 
-/** Without tink server, and with PBnJ's API. */
+/** The settings of `serve`: without a tink server, with PBnJ's API. */
 function servedSettings({ pbnjAddress = DEFAULT_PBNJ_ADDRESS, ...settings }: Settings): Settings {
   return { ...settings, grpcServer: undefined, pbnjAddress };
 }
@@ -278,11 +278,8 @@ function areaFindings(): { readonly problems: Problem[]; readonly warnings: Prob
   return { problems: [], warnings: [] };
 }
 
-/** The file that `--config` or `PBNJ_CONFIG` names, if any. */
-function configFile(
-  sources: Pick<LoadConfigInput, "flags" | "env">,
-  readFile: ReadTextFile,
-): Checked<YamlDocument | undefined> {
+/** The file named by `--config` or `PBNJ_CONFIG`, if any. */
+function configFile(sources: LoadConfigInput, readFile: ReadTextFile): Checked<YamlDocument | undefined> {
   const given = givenValues(table, sources);
   const path = given.get("config")?.value;
   if (typeof path !== "string" || path.trim() === "") return { ok: true, value: undefined, warnings: [] };
@@ -324,7 +321,7 @@ function parseSettings(given: ReadonlyMap<string, GivenSetting>): {
   return { settings: SettingsSchema.parse(valid), invalid, problems };
 }
 
-/** Where in a list of objects; empty for other settings. */
+/** The position in a list of objects; empty for other settings. */
 function partOf([, ...path]: readonly PropertyKey[]): string {
   return path.some((key) => typeof key === "string") ? path.map((key) => `.${String(key)}`).join("") : "";
 }

@@ -4,7 +4,7 @@ import { leaderRights } from "../kubernetes/leader/leader-rights.ts";
 import { RIGHTS as RUNTIME_RIGHTS } from "../runtimes/kubernetes/runtime-rights.ts";
 import { FEATURES, type WorkerConfig } from "./settings.ts";
 
-/** What a worker with these settings needs of the Kubernetes API. */
+/** The permissions that a worker with these settings needs in the Kubernetes API. */
 export function neededRights(config: WorkerConfig): readonly NamedRights[] {
   const { kubernetes, leaderElection, runtime } = config;
   if (!kubernetes) return [];
@@ -15,7 +15,7 @@ export function neededRights(config: WorkerConfig): readonly NamedRights[] {
   ];
 }
 
-/** The runtime creates Secrets only for machines whose own Secrets a kubelet cannot mount. */
+/** The permissions of the runtime. It creates Secrets only for machines whose own Secrets a kubelet cannot mount. */
 function runtimeRights({ kubernetes, inventory, machineSources }: WorkerConfig): readonly NeededRight[] {
   const { namespace, watchNamespace } = kubernetes ?? {};
   const isOneNamespace = watchNamespace === undefined || watchNamespace === namespace;

@@ -8,13 +8,13 @@ import { FEATURES, type WorkerConfig } from "./settings.ts";
 
 type PartOf<Kind> = Extract<FeaturePart, { readonly kind: Kind }>;
 
-/** The services of a feature, without what the features themselves add. */
+/** The services of a feature, except those that features themselves add. */
 interface Services extends Omit<FeatureServices<WorkerConfig>, "offers"> {
-  /** The worker's observers. Those of features are added. */
+  /** The worker's observers, to which those of features are added. */
   readonly seeing: WorkerObserver[];
 }
 
-/** What the features of a worker add to it, in their order. */
+/** The parts that features add to a worker, in the order of the features. */
 export class FeatureParts {
   readonly #parts: readonly FeaturePart[];
 

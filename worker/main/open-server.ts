@@ -15,7 +15,7 @@ interface ServerNeeds {
   readonly log: Logger;
 }
 
-/** Opens the tink server, if the settings name one. Its polls say what the machine of their agent ID is built of. */
+/** Opens the tink server if the settings name one. Polls report the hardware of the machine with their agent ID. */
 export function openServer(
   { server, agentAttributes, agentIdPattern, backoffMaxIntervalMs }: WorkerConfig,
   { features, inventory, leadership, clock, log }: ServerNeeds,
@@ -31,7 +31,13 @@ export function openServer(
     return name === undefined ? undefined : inventory.find(name)?.name;
   };
   return connectTinkServer({
-    ...{ ...server, legacy, deletions, waking, clock, log, maxBackoffMs: backoffMaxIntervalMs },
+    ...server,
+    legacy,
+    deletions,
+    waking,
+    clock,
+    log,
+    maxBackoffMs: backoffMaxIntervalMs,
     isLeading: () => leadership?.isLeading ?? true,
     isShared: leadership !== undefined,
     hardware: {

@@ -1,6 +1,5 @@
 import { hostname } from "node:os";
 import { type Clock, systemClock } from "../../shared/clock.ts";
-import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { readTextFile } from "../../shared/read-text-file.ts";
 import { textOf } from "../../shared/text-of.ts";
@@ -10,18 +9,16 @@ import { actionEntries } from "../core/action/action-journal.ts";
 import type { JournalEntry } from "../core/action/entry.ts";
 import { Journal } from "../core/journal/journal.ts";
 import { type StateDirectory, StateDirectoryProblem } from "../core/journal/state-directory.ts";
-import { laneFields } from "../core/lanes/lane-changes.ts";
-import { type LaneControl, Worker } from "../core/lanes/worker.ts";
+import { type LaneControl, laneFields, Worker } from "../core/lanes/worker.ts";
+import { ActionQueue, ActionSlots, type Locks, MachineLocks } from "../core/queue/action-queue.ts";
 import { Executor } from "../core/run/executor.ts";
-import { ActionSlots, type Locks, MachineLocks, Turns } from "../core/turns/turns.ts";
 import type { FlushTerms } from "../features/feature.ts";
 import { MachineReader } from "../features/machine-reader.ts";
 import type { WorkerFacts } from "../features/shared/facts.ts";
 import { type WorkerObserver, type WorkerObservers, workerObservers } from "../features/shared/observer.ts";
 import type { Cluster } from "../kubernetes/client/cluster.ts";
 import { Access } from "../listener/http/access.ts";
-import type { HttpListener } from "../listener/http/http-listener.ts";
-import { serveHttp } from "../listener/http/serve-http.ts";
+import { type HttpListener, serveHttp } from "../listener/http/http-listener.ts";
 import { polledAgentIds } from "../machines/agent-id.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
@@ -65,7 +62,10 @@ export async function openWorker(
   const secretCommands = new SecretCommands();
   const reader = new MachineReader({ inventory, actions: own.library, locks, authGate, secretCommands });
   const features = await openFeatures({
-    ...{ config, clock, log, seeing },
+    config,
+    clock,
+    log,
+    seeing,
     process: { env, own, state },
     machines: { inventory, reader },
     rules: {
@@ -75,7 +75,7 @@ export async function openWorker(
     },
     control: { journal, observer, isLeading, cluster },
   });
-  // The observers of features see which entries it forgets.
+  // Observers of features see which entries are forgotten.
   await journal.prune();
 
   const sources = new Map(features.of("source").map(({ agentId, source }) => [agentId, source]));
@@ -105,7 +105,14 @@ export async function openWorker(
         secretNamespace,
       },
     }),
-    ...{ runtime, journal, turns: new Turns(locks, slots), sourceOf, isLeading, observer, clock, log },
+    runtime,
+    journal,
+    queue: new ActionQueue(locks, slots),
+    sourceOf,
+    isLeading,
+    observer,
+    clock,
+    log,
     traceEnvironment: (action) => features.environmentOf(action),
     defaultTimeoutMs: config.defaultActionTimeoutMs,
     maxBackoffMs: config.backoffMaxIntervalMs,
@@ -149,8 +156,12 @@ export async function openWorker(
       const files = watchedFiles(lanes);
       await reloadFiles({ files, intervalMs, readFile: readTextFile, clock, log, observer }, stop);
     },
-    ...defined({ leadership }),
-    ...{ runtime, executor, observer, clock, log },
+    leadership,
+    runtime,
+    executor,
+    observer,
+    clock,
+    log,
     maxBackoffMs: config.backoffMaxIntervalMs,
     shutdownGraceMs: config.shutdownGraceMs,
   });
@@ -176,7 +187,7 @@ interface OpenedParts {
   readonly features: FeatureParts;
   readonly facts: WorkerFacts;
   readonly config: WorkerConfig;
-  /** Set with an HTTP listener. */
+  /** Set if there is an HTTP listener. */
   readonly access: Access | undefined;
   readonly log: Logger;
 }
@@ -207,7 +218,7 @@ export class OpenedWorker {
     if (config.http) this.#listener = await serveHttp(config.http, routes, log, access);
   }
 
-  /** The last step, also for a worker that ends as if it were killed: a few seconds at most. Never rejects. */
+  /** The last step, even of a worker that ends as if it were killed. Takes a few seconds at most. Never rejects. */
   async flush(how: FlushTerms): Promise<void> {
     await Promise.all(this.#parts.features.of("recorder").map((recorder) => recorder.flush(how)));
     await this.#listener?.close();

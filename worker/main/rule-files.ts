@@ -12,12 +12,12 @@ import { unenforced } from "../policy/unenforced.ts";
 import type { WorkerConfig } from "./settings.ts";
 
 export interface RuleFileEvents {
-  /** Returns fields for the log. */
+  /** Called when the machines have changed. Returns fields for the log. */
   readonly machinesChanged: () => LogFields;
   readonly inventoryTouched: () => void;
 }
 
-/** The inventory and the policy, as their files were loaded last. */
+/** The latest valid versions of the inventory and the policy. */
 export class RuleFiles {
   readonly inventory: CombinedInventory;
   readonly #config: WorkerConfig;

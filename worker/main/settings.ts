@@ -23,7 +23,7 @@ import { serverSettings } from "../sources/server/server-settings.ts";
 import { actionSettings, agentIdSettings, fileSettings, logSettings } from "./core-settings.ts";
 import { TABLE } from "./features.ts";
 
-/** The headings of the configuration page, in their order. Others follow. */
+/** The headings of the configuration page in order; other headings follow. */
 const GROUPS: readonly string[] = [
   ...["Files", "Agent IDs", "Tink server", "Hardware", "Actions"],
   ...["Process runtime", "Docker runtime", "Containers", "Image registry"],
@@ -55,19 +55,19 @@ type ConfigOf<Each> = Each extends { readonly config: (...given: never[]) => inf
 /** The values of all settings. Durations are milliseconds, sizes bytes. */
 export interface Settings extends All<ValuesOf<Part>> {}
 
-/** What the parts make of their settings. */
+/** The configuration that the parts build from their settings. */
 export interface PartsConfig extends All<ConfigOf<Part>> {}
 
-/** The configuration of a worker: what the parts make of their settings, and the files that decide about actions. */
+/** The configuration of a worker: that of all parts, and the files that determine which actions may run. */
 export interface WorkerConfig extends PartsConfig {
-  /** At start: the fixed ones and one per machine. */
+  /** The agent IDs at start: the fixed ones and one per machine. */
   readonly agentIds: readonly string[];
   readonly inventory: Inventory;
-  /** From `settleTrust`. */
+  /** The result of `settleTrust`. */
   readonly policy: Policy;
-  /** For reloaded policies. */
+  /** The trust settings, for reloaded policies. */
   readonly trust: TrustSettings;
-  /** Reloaded when they change. */
+  /** The files that are reloaded when they change. */
   readonly watched: WatchedRules;
 }
 
@@ -76,7 +76,7 @@ interface WatchedRules {
   readonly policy?: NamedText;
 }
 
-/** Every part of the worker that has settings: the core, the services and the features, in the order within their headings. */
+/** Every part of the worker that has settings: the core, the services and the features, in their order within the headings. */
 export const PARTS: readonly ConfigPart<Settings>[] = [
   ...FIRST,
   ...TABLE.flatMap((feature) => ("settings" in feature ? [feature.settings] : [])),
@@ -102,7 +102,7 @@ export function settingsFor(command: ConfigCommand): readonly Setting[] {
 /** The settings that determine whether actions may run. */
 export const policyTestSettings = settings.filter(({ policyTest }) => policyTest);
 
-/** Its type is made of the same definitions. */
+/** The schema of all settings. Its type is built from the same definitions. */
 export const SettingsSchema: z.ZodType<Settings> = z
   .object(Object.fromEntries(settings.map(({ name, schema }) => [name, schema])))
   .transform((values) => values as Settings);

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import { canonicalHost } from "../../shared/canonical-host.ts";
+import { canonicalHost } from "../../shared/ip-address.ts";
 import { isAmong, matchesName } from "./wildcard.ts";
 
 /** Objects of these namespaces may name these networks, addresses and names. */
@@ -8,7 +8,7 @@ interface AddressRule {
   readonly addresses: readonly string[];
 }
 
-/** A network such as `10.1.0.0/16`, as `BlockList.addSubnet` takes it; undefined for other text. */
+/** Parses a network such as `10.1.0.0/16` to the arguments of `BlockList.addSubnet`; undefined for other text. */
 export function parseNetwork(text: string): readonly [string, number, "ipv4" | "ipv6"] | undefined {
   const [address = "", prefix, ...more] = text.split("/");
   const family = isIP(address);
@@ -30,7 +30,10 @@ export function addressProblem(
   return `an object of namespace ${namespace} may not name the address ${host}`;
 }
 
-/** A name matches patterns of names alone: what it resolves to may change. */
+/**
+ * Whether an entry includes a host. A name matches only patterns of names, because the address that it resolves to may
+ * change.
+ */
 function includes(entry: string, host: string): boolean {
   const address = canonicalHost(host) ?? host;
   const family = isIP(address.replace(/%.*/, ""));

@@ -1,7 +1,7 @@
-/** This project's actions, for the policy. */
+/** What the policy needs to know about this project's actions. */
 export interface Catalogue {
   names(): readonly string[];
-  /** The variables that at least one action has as an input: a task's environment reaches all of its actions. */
+  /** The variables that are an input of at least one action: a task's environment reaches all of its actions. */
   inputNames(): readonly string[];
   /** The actions that may run a second time. */
   idempotentNames(): readonly string[];

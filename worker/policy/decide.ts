@@ -1,21 +1,21 @@
 import { shortened } from "../../shared/printable.ts";
-import type { Action } from "../core/action/action.ts";
+import type { Action, WorkflowMember } from "../core/action/action.ts";
 import { addressProblem } from "./address-rule.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { environmentProblems, ownConnectionProblem } from "./environment-rule.ts";
 import { eraseMachineProblem, eraseProblem } from "./erase-rule.ts";
 import { fileProblem } from "./file-rule.ts";
 import { imageProblem } from "./image-rule.ts";
-import type { Policy, VolumeRule } from "./policy.ts";
+import type { JudgedAction, Policy, TenantAction, VolumeRule } from "./policy.ts";
 import type { Reference, ReferenceRefusal } from "./reference.ts";
 import { referenceProblem } from "./reference-rule.ts";
 import { retryProblem } from "./retry-rule.ts";
-import { agentProblem, type TenantAction, tenantMachineProblem, tenantProblem } from "./tenant-rule.ts";
+import { agentProblem, tenantMachineProblem, tenantProblem } from "./tenant-rule.ts";
 import { argumentProblem, trustProblem } from "./trust-rule.ts";
 import { holdsFor, overlapProblems, volumeProblem } from "./volume-rule.ts";
 
 const MOST_PROBLEMS = 20;
-/** A problem quotes what the action asks for. */
+/** Limits the length of a problem, because it quotes the action. */
 const LONGEST_PROBLEM = 500;
 const TENANTS_TIMEOUT_MS = 24 * 60 * 60_000;
 
@@ -29,11 +29,6 @@ export interface Refusal {
 
 export type Decision = { readonly allowed: true } | ({ readonly allowed: false } & Refusal);
 
-/** What the policy needs to know about an action, for any machine. Hooks are checked as separate actions. */
-export type JudgedAction = TenantAction &
-  Pick<Action, "command" | "environment" | "networkNamespace" | "pidNamespace" | "secrets" | "volumes"> &
-  Partial<Pick<Action, "timeoutMs">>;
-
 /** Whether an action may run. The reason names the first rule that it breaks. `decideMachine` checks machines. */
 export function decide(policy: Policy, catalogue: Catalogue, action: JudgedAction): Decision {
   return decisionOf(refusals(policy, catalogue, action));
@@ -41,8 +36,8 @@ export function decide(policy: Policy, catalogue: Catalogue, action: JudgedActio
 
 /** Whether an action may use a machine of this name. Checks names only, so the answer reveals nothing about the inventory. */
 export function decideMachine(
-  policy: Pick<Policy, "agents" | "eraseDrives" | "tenants">,
-  action: TenantAction & Pick<Action, "agentId">,
+  policy: Policy,
+  action: TenantAction & { readonly agentId: string },
   machine: string,
 ): Decision {
   return decisionOf([
@@ -65,7 +60,7 @@ export function policyRefusal(
   return undefined;
 }
 
-/** Answers with what the policy says of references between objects, as it is when it is asked. */
+/** Decides references between objects by the current policy. */
 export function referenceRefusal(policy: () => Policy): ReferenceRefusal {
   return (reference) => {
     const decision = decideReference(policy(), reference);
@@ -73,11 +68,11 @@ export function referenceRefusal(policy: () => Policy): ReferenceRefusal {
   };
 }
 
-/** Whether an object may refer to another one, or name an address. Checked before anything of either is written, copied or sent. */
-export function decideReference(
-  { bmcAddresses, references }: Pick<Policy, "bmcAddresses" | "references">,
-  reference: Reference,
-): Decision {
+/**
+ * Whether an object may refer to another one or name an address. This is decided before any part of either is written,
+ * copied or sent.
+ */
+export function decideReference({ bmcAddresses, references }: Policy, reference: Reference): Decision {
   const { from, to } = reference;
   if (to.kind === "address") {
     return decisionOf(refusal("bmcAddresses", addressProblem(from.namespace, to.name, bmcAddresses)));
@@ -86,19 +81,19 @@ export function decideReference(
 }
 
 /**
- * Whether an action without a container may use a host file that a variable or flag `name` gives it. In a container the
- * same path is the container's own, and the rule for volumes applies instead.
+ * Whether an action without a container may use a host file that the variable or flag `name` contains. In a container, the
+ * same path belongs to the container and the rule for volumes applies.
  */
 export async function decideFile(
-  policy: Pick<Policy, "volumes">,
-  action: Pick<Action, "workflowId">,
+  policy: Policy,
+  action: WorkflowMember,
   { name, path }: { readonly name: string; readonly path: string },
 ): Promise<Decision> {
   const problem = await fileProblem(path, volumesFor(policy, action));
   return decisionOf(refusal("volumes", problem && `${name} ${path} ${problem}`));
 }
 
-/** All rules that an action breaks. */
+/** Finds all rules that an action breaks. */
 export function refusals(policy: Policy, catalogue: Catalogue, action: JudgedAction): readonly Refusal[] {
   const { networkNamespaces, pidNamespaces } = policy;
   const { networkNamespace, pidNamespace } = action;
@@ -116,7 +111,7 @@ export function refusals(policy: Policy, catalogue: Catalogue, action: JudgedAct
   ];
 }
 
-/** What an action may be given depends on its image. */
+/** The refusals of variables, flags and arguments, which depend on the image. */
 function inputRefusals(policy: Policy, catalogue: Catalogue, action: JudgedAction): readonly Refusal[] {
   const untrusted = trustProblem(policy, catalogue, action.image);
   if (untrusted !== undefined) return refusal("trustedImages", untrusted);
@@ -128,15 +123,12 @@ function inputRefusals(policy: Policy, catalogue: Catalogue, action: JudgedActio
 function volumeRefusals(policy: Policy, action: JudgedAction): readonly Refusal[] {
   const { volumes } = action;
   const problems = volumes.flatMap((volume) => volumeProblem(volume, policy, action) ?? []);
-  // Only of volumes with a target.
+  // Overlaps are only checked for volumes with a target.
   const found = problems.length > 0 ? problems : overlapProblems(volumes);
   return found.flatMap((problem) => refusal("volumes", problem));
 }
 
-function volumesFor(
-  { volumes }: Pick<Policy, "volumes">,
-  action: Pick<Action, "workflowId">,
-): readonly VolumeRule[] {
+function volumesFor({ volumes }: Policy, action: WorkflowMember): readonly VolumeRule[] {
   return volumes.filter((rule) => holdsFor(rule, action));
 }
 
@@ -144,10 +136,10 @@ function namespaceProblem(asked: string | undefined, allowed: readonly string[])
   return !asked || allowed.includes(asked) ? undefined : `${asked} is not allowed`;
 }
 
-/** A long action holds its slot, and others wait. */
+/** A timeout that is too long. A long action holds its slot while others wait. */
 function timeoutProblem(
-  { timeoutMs = 0 }: Pick<JudgedAction, "timeoutMs">,
-  { maxTimeout, tenants }: Pick<Policy, "maxTimeout" | "tenants">,
+  { timeoutMs = 0 }: JudgedAction,
+  { maxTimeout, tenants }: Policy,
 ): string | undefined {
   const mostMs = maxTimeout ?? (tenants === undefined ? Number.POSITIVE_INFINITY : TENANTS_TIMEOUT_MS);
   if (timeoutMs <= mostMs) return undefined;
@@ -158,7 +150,7 @@ function refusal(rule: PolicyRule, message: string | undefined): readonly Refusa
   return message === undefined ? [] : [{ rule, reason: reasonFor(rule, message) }];
 }
 
-/** The first broken rule, with all of its problems. */
+/** The decision for the first broken rule, with all of its problems. */
 function decisionOf(found: readonly Refusal[]): Decision {
   const rule = found[0]?.rule;
   if (rule === undefined) return { allowed: true };

@@ -7,28 +7,24 @@ import {
 } from "../../shared/contract/given.ts";
 import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { nearestName } from "../../shared/nearest-name.ts";
-import type { Action } from "../core/action/action.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { matchesAnyImage } from "./image-rule.ts";
-import type { Policy } from "./policy.ts";
+import type { ImageCommand, JudgedAction, Policy } from "./policy.ts";
 import { isTrusted, ownActionOf } from "./trust-rule.ts";
 
-type Asked = Pick<Action, "command" | "environment" | "image">;
-type EnvironmentPolicy = Pick<Policy, "environment" | "trustedImages">;
-
-/** Names the machine whose connection the worker passes, so every image that receives connections accepts it. */
+/** The name of the machine whose connection the worker passes. Every image that receives connections accepts it. */
 const MACHINE = "MACHINE";
 const HELP = "--help";
-/** What prints something in place of the action. */
+/** Flags that print something instead of running the action. */
 const PRINTED: readonly string[] = ["-h", "-V"];
-/** A template may contain many wrong names, and comparing each with every input takes time. */
+/** The maximum number of problems. A template may contain many wrong names, and comparing each with every input takes time. */
 const MOST_PROBLEMS = 10;
 const LONGEST_NAME = 128;
 
 /** Problems with an action's variables and, for an action of this project, with its flags. */
 export function environmentProblems(
-  action: Asked,
-  policy: EnvironmentPolicy,
+  action: ImageCommand,
+  policy: Policy,
   catalogue: Catalogue,
 ): readonly string[] {
   const own = ownActionOf(policy, catalogue, action.image);
@@ -38,7 +34,7 @@ export function environmentProblems(
   const isAllowed = (variable: string) =>
     known.includes(variable) || added.some((name) => fits(name, variable));
   const refused = givenNames(action).filter(({ name, variable, from }) => {
-    // Only the image knows what its arguments mean.
+    // Only the image knows the meaning of its arguments.
     if (from === "command" && (own === undefined || name === HELP)) return false;
     return variable === undefined || !isAllowed(variable);
   });
@@ -74,8 +70,8 @@ function describe({ name, variable, from }: GivenName, own: string | undefined, 
   return `${text}${place} is not an input of ${own}${meant === undefined ? "" : `: did you mean ${meant}?`}`;
 }
 
-/** What the policy adds for an image: names, and prefixes followed by `*`. */
-function namesAdded({ environment }: Pick<Policy, "environment">, image: string): readonly string[] {
+/** The names that the policy adds for an image, including prefixes followed by `*`. */
+function namesAdded({ environment }: Policy, image: string): readonly string[] {
   const reference = parseImageReference(image);
   if (!reference) return [];
   return environment.flatMap(({ images, names }) => (matchesAnyImage(images, reference) ? names : []));
@@ -86,10 +82,7 @@ function fits(name: string, variable: string): boolean {
 }
 
 /** Why an action must not use the connection that it was given directly. */
-export function ownConnectionProblem(
-  action: Pick<Action, "command" | "environment" | "secrets">,
-  policy: Pick<Policy, "ownConnections" | "tenants">,
-) {
+export function ownConnectionProblem(action: JudgedAction, policy: Policy) {
   if (ownConnectionsAllowed(policy)) return undefined;
   if (action.secrets?.bmc) return "directAuthn must not be used: name a machine with externalAuthn";
   const [first] = connectionGiven(action);
@@ -98,12 +91,9 @@ export function ownConnectionProblem(
 }
 
 /**
- * Whether an action may bring a connection of its own. With tenants, one with an address of its own could reach every tenant's
+ * Whether an action may have its own connection. With tenants, an action with its own address could reach every tenant's
  * BMCs.
  */
-export function ownConnectionsAllowed({
-  ownConnections,
-  tenants,
-}: Pick<Policy, "ownConnections" | "tenants">): boolean {
+export function ownConnectionsAllowed({ ownConnections, tenants }: Policy): boolean {
   return (ownConnections ?? (tenants === undefined ? "allow" : "deny")) === "allow";
 }

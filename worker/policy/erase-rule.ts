@@ -1,20 +1,17 @@
 import { connectionGiven } from "../../shared/contract/given.ts";
 import { parseImageReference } from "../../shared/contract/image-reference.ts";
-import type { Action } from "../core/action/action.ts";
-import type { Policy } from "./policy.ts";
+import type { JudgedAction, Policy, TenantAction } from "./policy.ts";
 import { isAmong } from "./wildcard.ts";
 
-type ErasePolicy = Pick<Policy, "eraseDrives">;
-
-/** The action of this project that destroys data on drives: the policy must name the machines. */
+/** The action of this project that destroys data on drives. The policy must name its machines. */
 const ERASE = "erase-drives";
 
 const erases = (image: string) => parseImageReference(image)?.name === ERASE;
 
 /** Why an action must not erase drives of any machine; undefined if it may, or does something else. */
 export function eraseProblem(
-  { image, command, environment, secrets }: Pick<Action, "command" | "environment" | "image" | "secrets">,
-  { eraseDrives }: ErasePolicy,
+  { image, command, environment, secrets }: JudgedAction,
+  { eraseDrives }: Policy,
 ): string | undefined {
   if (!erases(image)) return undefined;
   if (eraseDrives.length === 0) return `${ERASE} needs the names of the machines whose drives may be erased`;
@@ -24,9 +21,9 @@ export function eraseProblem(
 
 /** Why an action must not erase drives of a machine of this name. */
 export function eraseMachineProblem(
-  { image }: Pick<Action, "image">,
+  { image }: TenantAction,
   machine: string,
-  { eraseDrives }: ErasePolicy,
+  { eraseDrives }: Policy,
 ): string | undefined {
   if (!erases(image) || isAmong(machine, eraseDrives)) return undefined;
   return `the drives of machine ${machine} must not be erased`;

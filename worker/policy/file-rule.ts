@@ -4,10 +4,10 @@ import { climbs, judgeHostPath } from "./host-path.ts";
 import type { VolumeRule } from "./policy.ts";
 
 /**
- * Why an action without a container must not use a host file; undefined if it may: the file is, after following all
- * links, where volumes may be mounted read-write. This includes files that are only read, because a name does not
- * tell which those are. Users who can change the links between this check and the action's access must be trusted,
- * as the policy's example says.
+ * Why an action without a container must not use a host file; undefined if it may. After following all links, the file must
+ * be in a folder where volumes may be mounted read-write. This applies even to files that are only read, because their names
+ * do not show that. Users who can change links between this check and the action's access must be trusted, as the policy's
+ * example says.
  */
 export async function fileProblem(path: string, rules: readonly VolumeRule[]): Promise<string | undefined> {
   if (!path.startsWith("/")) return "is not allowed: only absolute paths can be used";
@@ -28,7 +28,7 @@ function problemOf(path: string, rules: readonly VolumeRule[]): string | undefin
   return verdict.writable ? undefined : "is not allowed: the folder's access is not rw";
 }
 
-/** The rules with their paths resolved; a path that cannot be resolved allows nothing. */
+/** The rules with resolved paths. A path that cannot be resolved allows nothing. */
 async function withoutLinks(rules: readonly VolumeRule[]): Promise<readonly VolumeRule[]> {
   const followed = rules.map(async (rule) => {
     const folder = await followLinks(rule.path);
@@ -39,7 +39,7 @@ async function withoutLinks(rules: readonly VolumeRule[]): Promise<readonly Volu
 
 type FollowedLinks = { readonly path: string } | { readonly problem: string };
 
-/** An absolute path with every link in its existing part followed. */
+/** Follows every link in the existing part of an absolute path. */
 async function followLinks(path: string): Promise<FollowedLinks> {
   try {
     return { path: await realpath(path) };

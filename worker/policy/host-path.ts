@@ -1,4 +1,3 @@
-import { cleanPath, isWithin } from "./path.ts";
 import type { VolumeRule } from "./policy.ts";
 
 /** Sockets that give full control of the host through a container engine. */
@@ -11,7 +10,7 @@ const ENGINE_SOCKETS = [
 ];
 const ENGINE_SOCKET_NAME = /^(docker|podman|containerd|crio|cri-dockerd)\.sock$/;
 
-/** What the policy's volumes say about an absolute host path, by its text alone. */
+/** The verdict of the policy's volumes on an absolute host path, based only on its text. */
 export type HostPathVerdict =
   | { readonly listed: false }
   | {
@@ -43,20 +42,20 @@ export function climbs(path: string): boolean {
   return path.split("/").includes("..");
 }
 
-/** The end of a path that covers each of its folders separately. */
+/** The ending of a path that covers each of its folders separately. */
 const EACH = "/*";
 
-/** Whether a rule is about a clean path: its folder and what is below it, or what is in each of its folders. */
+/** Whether a rule covers a clean path: its folder and everything below it, or everything in each of its folders. */
 function covers({ path }: VolumeRule, clean: string): boolean {
   if (!path.endsWith(EACH)) return isWithin(clean, cleanPath(path));
   const parent = cleanPath(path.slice(0, -EACH.length));
   return clean !== parent && isWithin(clean, parent);
 }
 
-/** The folders that actions may write in, looked up by a path's parts: a policy may have thousands. */
+/** The folders that actions may write to. They are looked up by the parts of a path, because a policy may have thousands. */
 export class WritableFolders {
   readonly #folders = new Set<string>();
-  /** Each folder in them is one. */
+  /** Folders whose subfolders are writable. */
   readonly #parents = new Set<string>();
 
   constructor(rules: readonly VolumeRule[]) {
@@ -68,8 +67,8 @@ export class WritableFolders {
   }
 
   /**
-   * The folder above a path, if any, in which actions may write: one of them may have put a link in the place of any part of the
-   * path below that folder, also after every check.
+   * The folder above a path, if any, that actions may write to. An action may have replaced any part of the path below that
+   * folder by a link, even after a check.
    */
   above(path: string): string | undefined {
     const clean = cleanPath(path);
@@ -81,4 +80,17 @@ export class WritableFolders {
     }
     return undefined;
   }
+}
+
+/** A path without empty parts and dots, and with `/var/run` replaced by `/run`, its target. */
+export function cleanPath(path: string): string {
+  const clean = `/${path
+    .split("/")
+    .filter((part) => part !== "" && part !== ".")
+    .join("/")}`;
+  return clean.replace(/^\/var\/run(?=\/|$)/, "/run");
+}
+
+export function isWithin(path: string, folder: string): boolean {
+  return folder === "/" || path === folder || path.startsWith(`${folder}/`);
 }

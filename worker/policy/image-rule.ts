@@ -35,11 +35,7 @@ export function matchesAnyImage(patterns: readonly string[], reference: ImageRef
 /** The rule that an image breaks, if any. */
 export function imageProblem(
   image: string,
-  {
-    images = EVERY_IMAGE,
-    trustedImages = [],
-    digestOnly,
-  }: Pick<Policy, "digestOnly" | "images" | "trustedImages">,
+  { images = EVERY_IMAGE, trustedImages = [], digestOnly }: Policy,
 ): { readonly rule: "images" | "digestOnly"; readonly message: string } | undefined {
   const reference = parseImageReference(image);
   if (!reference) return { rule: "images", message: `${JSON.stringify(image)} is not an image reference` };
@@ -53,7 +49,7 @@ export function imageProblem(
   return undefined;
 }
 
-/** A pattern that starts with a wildcard includes the registry. */
+/** The full pattern. A pattern that starts with a wildcard includes the registry. */
 function fullPattern(name: string): string {
   const [first = "", ...rest] = name.split("/");
   if (first.includes("*")) return name;

@@ -38,7 +38,7 @@ export function parsePolicy(path: string, text: string): Checked<Policy> {
   return { ok: false, problems: byLine(problems) };
 }
 
-/** Warnings about rules that let tenants reach machines or images of others, and about rules without effect. */
+/** Warns about rules that let tenants reach machines or images of others, and about rules without effect. */
 function concerns(policy: Policy, document: YamlDocument): readonly Problem[] {
   const { tenants = [], trustedImages = [], privileged, volumes } = policy;
   const open = (patterns: readonly string[] | undefined) => patterns?.includes("**") ?? true;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { MOST_RETRIES } from "../../shared/contract/retries.ts";
+import type { ActionSecrets, WorkflowMember } from "../core/action/action.ts";
 import {
   ContainerCpus,
   ContainerMemory,
@@ -54,7 +55,7 @@ const HostPath = z
   })
   .transform((path) => path.replace(/\/+/g, "/").replace(/(.)\/$/, "$1"));
 
-/** A path in containers below which volumes may be mounted. */
+/** A path in containers that volumes may be mounted below. */
 const TargetPath = HostPath.refine((path) => !path.includes("*"), { error: "must not contain *" }).refine(
   (path) => reservedTarget(path) === undefined,
   { error: "is reserved for images and the system: choose a folder that only holds data, such as /data" },
@@ -163,13 +164,13 @@ export const Policy = z.strictObject({
     .prefault(false),
   /** Without containers, the ones with access `rw` also limit the files that an action's variables may name. */
   volumes: z.array(VolumeRule).prefault([]),
-  /** Where volumes may be mounted in containers, besides at the same path as on the host. */
+  /** Where volumes may be mounted in containers, in addition to their path on the host. */
   volumeTargets: z.array(TargetPath).min(1).prefault(["/data"]),
   /** Exact values such as `host`. */
   networkNamespaces: z.array(z.string().min(1)).prefault([]),
   pidNamespaces: z.array(z.string().min(1)).prefault([]),
   environment: z.array(EnvironmentRule).prefault([]),
-  /** Whether an action may carry a BMC address of its own. Absent means only without tenants. */
+  /** Whether an action may contain its own BMC address. Absent means only without tenants. */
   ownConnections: z.enum(["allow", "deny"]).optional(),
   /** The first match applies. */
   containers: z.array(ContainerRule).prefault([]),
@@ -199,3 +200,24 @@ export const Policy = z.strictObject({
 export type Policy = z.infer<typeof Policy>;
 
 export const defaultPolicy: Policy = Policy.parse({});
+
+/** The part of an action that the tenant rules judge. */
+export interface TenantAction extends WorkflowMember {
+  readonly image: string;
+}
+
+/** An image and what it is started with. */
+export interface ImageCommand {
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** The part of an action that the policy judges, for any machine. Hooks are checked as separate actions. */
+export interface JudgedAction extends TenantAction, ImageCommand {
+  readonly volumes: readonly string[];
+  readonly networkNamespace?: string | undefined;
+  readonly pidNamespace?: string | undefined;
+  readonly secrets?: ActionSecrets | undefined;
+  readonly timeoutMs?: number | undefined;
+}

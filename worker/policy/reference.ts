@@ -4,7 +4,7 @@ type ReferenceKind = (typeof REFERENCE_KINDS)[number];
 
 /** A reference from one object to another one of the same cluster. */
 export interface Reference {
-  /** Who refers; `name` is absent for a Workflow, of which only the namespace is known. */
+  /** The referring object; `name` is absent for a Workflow, of which only the namespace is known. */
   readonly from: { readonly kind: string; readonly namespace: string; readonly name?: string };
   readonly to: {
     /** `address` for the host of a BMC or service, which has no namespace of its own. */
@@ -19,7 +19,7 @@ export interface Reference {
 /** Why an object must not refer to another one; undefined if it may. */
 export type ReferenceRefusal = (reference: Reference) => string | undefined;
 
-/** Without a policy, a reference stays in its namespace. */
+/** The rule without a policy: references stay in their namespace. */
 export const ownNamespaceOnly: ReferenceRefusal = (reference) =>
   staysInNamespace(reference) ? undefined : `${referenceText(reference)}, which is in another namespace`;
 

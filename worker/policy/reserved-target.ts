@@ -1,6 +1,6 @@
-import { cleanPath, isWithin } from "./path.ts";
+import { cleanPath, isWithin } from "./host-path.ts";
 
-/** Where images have their programs, and where the kernel, the engine and the worker put things. */
+/** Folders for the programs of images, and for files of the kernel, the engine and the worker. */
 const RESERVED_TARGETS = [
   ...["/action", "/program", "/worker", "/node_modules", "/nodejs"],
   ...[

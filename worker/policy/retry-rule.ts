@@ -1,15 +1,11 @@
 import { type GivenValue, givenValue, valueSources } from "../../shared/contract/given.ts";
 import { RETRIES } from "../../shared/contract/retries.ts";
-import type { Action } from "../core/action/action.ts";
 import type { Catalogue } from "./catalogue.ts";
-import type { Policy } from "./policy.ts";
+import type { ImageCommand, Policy } from "./policy.ts";
 import { ownActionOf } from "./trust-rule.ts";
 
-type RetryPolicy = Pick<Policy, "maxRetries" | "trustedImages">;
-type Asked = Pick<Action, "command" | "environment" | "image">;
-
-/** Why an action of this project must not repeat itself. Other images give the variable a meaning of their own. */
-export function retryProblem(action: Asked, policy: RetryPolicy, catalogue: Catalogue): string | undefined {
+/** Why an action of this project must not retry. In other images, the variable may have another meaning. */
+export function retryProblem(action: ImageCommand, policy: Policy, catalogue: Catalogue): string | undefined {
   const asked = retriesAsked(action, policy, catalogue);
   if (!asked || asked.retries === 0) return undefined;
   const { given, own, retries } = asked;
@@ -23,14 +19,14 @@ export function retryProblem(action: Asked, policy: RetryPolicy, catalogue: Cata
 interface AskedRetries {
   readonly own: string;
   readonly given: GivenValue;
-  /** Undefined for what is no number. */
+  /** Undefined if the value is not a number. */
   readonly retries: number | undefined;
 }
 
-/** The retries that a template asks an action of this project for. */
+/** The retries that a template requests from an action of this project. */
 export function retriesAsked(
-  action: Asked,
-  policy: RetryPolicy,
+  action: ImageCommand,
+  policy: Policy,
   catalogue: Catalogue,
 ): AskedRetries | undefined {
   const own = ownActionOf(policy, catalogue, action.image);

@@ -1,6 +1,4 @@
 import { parseImageReference } from "../../shared/contract/image-reference.ts";
-import { defined } from "../../shared/defined.ts";
-import type { Problem } from "../../shared/document/problem.ts";
 import { version } from "../../shared/version.ts";
 import type { OwnImage } from "../config/part.ts";
 import { matchesAnyImage } from "./image-rule.ts";
@@ -22,7 +20,7 @@ or trust every image with --unsafe-any-image.`;
 
 export type SettledPolicy =
   | { readonly ok: true; readonly policy: Policy }
-  | ({ readonly ok: false } & Pick<Problem, "message" | "fix">);
+  | { readonly ok: false; readonly message: string; readonly fix?: string | undefined };
 
 /**
  * Adds to a policy the images that these settings allow and trust. Without containers the worker runs only its own actions;
@@ -49,7 +47,7 @@ export function settleTrust(policy: Policy, settings: TrustSettings): SettledPol
   return lacking("trustedImages", trustedImages, settings) ?? settled;
 }
 
-/** Refuses a list without the images that settings name: every action of theirs would be denied. */
+/** Refuses a list that lacks the images of the settings, because all of their actions would be denied. */
 function lacking(
   list: string,
   patterns: readonly string[],
@@ -63,10 +61,10 @@ function lacking(
   return undefined;
 }
 
-/** A policy may allow only the reading actions. */
+/** Examples of actions. A policy may allow only actions that read. */
 const SOME_ACTIONS = ["power-on", "power-status"];
 
-/** Checks some of the images that a setting names. */
+/** Whether the patterns trust at least one of the images that a setting names. */
 function trusts(patterns: readonly string[], pattern: string): boolean {
   return SOME_ACTIONS.some((action) => {
     const image = pattern.replaceAll("{action}", action).replaceAll("{version}", version);
@@ -76,5 +74,5 @@ function trusts(patterns: readonly string[], pattern: string): boolean {
 }
 
 function refused(message: string, fix?: string): SettledPolicy {
-  return { ok: false, message, ...defined({ fix }) };
+  return { ok: false, message, fix };
 }

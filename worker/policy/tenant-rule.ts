@@ -1,12 +1,10 @@
 import { parseImageReference } from "../../shared/contract/image-reference.ts";
-import { type Action, namespaceOf } from "../core/action/action.ts";
+import { namespaceOf, type WorkflowMember } from "../core/action/action.ts";
 import { matchesAnyImage } from "./image-rule.ts";
-import type { AgentRule, TenantRule } from "./policy.ts";
+import type { AgentRule, TenantAction, TenantRule } from "./policy.ts";
 import { isAmong } from "./wildcard.ts";
 
-export type TenantAction = Pick<Action, "image" | "workflowId">;
-
-/** Why an action of this namespace may use no machine at all; undefined if it may use some. */
+/** Why actions of this namespace may not use any machine; undefined if they may use some. */
 export function tenantProblem(
   action: TenantAction,
   tenants: readonly TenantRule[] | undefined,
@@ -22,9 +20,9 @@ export function tenantProblem(
   return undefined;
 }
 
-/** The tenant whose action it is, by its place in the list; undefined for the worker's own actions. */
+/** The tenant of an action by its position in the list; undefined for the worker's own actions. */
 export function tenantOf(
-  action: Pick<Action, "workflowId">,
+  action: WorkflowMember,
   tenants: readonly TenantRule[] | undefined,
 ): number | undefined {
   const index = tenants?.findIndex(({ namespaces }) => isInNamespace(action, namespaces)) ?? -1;
@@ -49,7 +47,7 @@ export function tenantMachineProblem(
 
 /** Why a task of this agent ID must not use a machine of this name; undefined if it may. */
 export function agentProblem(
-  { agentId }: Pick<Action, "agentId">,
+  { agentId }: { readonly agentId: string },
   machine: string,
   agents: readonly AgentRule[] | undefined,
 ): string | undefined {
@@ -66,7 +64,7 @@ function allowsImage({ images }: TenantRule, { image }: TenantAction): boolean {
 }
 
 /** Whether an action's workflow is in one of the namespaces. */
-export function isInNamespace(action: Pick<Action, "workflowId">, patterns: readonly string[]): boolean {
+export function isInNamespace(action: WorkflowMember, patterns: readonly string[]): boolean {
   const namespace = namespaceOf(action);
   return namespace !== undefined && isAmong(namespace, patterns);
 }

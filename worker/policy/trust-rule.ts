@@ -1,11 +1,12 @@
 import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { nearestName } from "../../shared/nearest-name.ts";
-import type { Action } from "../core/action/action.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { matchesAnyImage, matchesImagePattern } from "./image-rule.ts";
-import type { Policy } from "./policy.ts";
+import type { ImageCommand, Policy } from "./policy.ts";
 
-type TrustPolicy = Pick<Policy, "trustedImages">;
+interface TrustPolicy {
+  readonly trustedImages?: readonly string[] | undefined;
+}
 
 /** Whether an image receives its machine's BMC connection. */
 export function isTrusted({ trustedImages = [] }: TrustPolicy, image: string): boolean {
@@ -18,11 +19,11 @@ export function ownActionOf(policy: TrustPolicy, catalogue: Catalogue, image: st
   return isTrusted(policy, image) ? actionNamed(catalogue, image) : undefined;
 }
 
-/** Images of this project that are no actions: they run whatever their arguments say. */
+/** Images of this project that are not actions: they run whatever their arguments say. */
 const NO_ACTIONS = new Set(["base", "worker"]);
 const HELP = "--help";
 
-/** Why an image must not run: it would receive no BMC connection, or would give it to its arguments. */
+/** Why an image must not run: it would receive no BMC connection, or would pass one on to its arguments. */
 export function trustProblem(policy: TrustPolicy, catalogue: Catalogue, image: string): string | undefined {
   if (!isTrusted(policy, image)) {
     return actionNamed(catalogue, image) && `${image} is not trusted with BMC connections`;
@@ -33,13 +34,13 @@ export function trustProblem(policy: TrustPolicy, catalogue: Catalogue, image: s
 }
 
 /**
- * Why an action must not have arguments: a trusted image of another project may run what they say, with the connection. One that
- * the policy names, and not only by a wildcard, may have them.
+ * Why an action must not have arguments. A trusted image of another project may run whatever they say, with the connection.
+ * An image that the policy names without a wildcard may have them.
  */
 export function argumentProblem(
   policy: TrustPolicy,
   catalogue: Catalogue,
-  { image, command }: Pick<Action, "command" | "image">,
+  { image, command }: ImageCommand,
 ): string | undefined {
   const isHarmless = command.every((argument) => argument === HELP);
   if (isHarmless || !isTrusted(policy, image) || actionNamed(catalogue, image) !== undefined)
@@ -48,7 +49,7 @@ export function argumentProblem(
   return `${image} takes no arguments from a template: list it without a wildcard if it may have them together with a BMC connection`;
 }
 
-/** Whether a pattern names the image. Where every image is trusted, a template can name one that does anything. */
+/** Whether a pattern names the image. If every image is trusted, a template can name one that does anything. */
 function isNamed({ trustedImages = [] }: TrustPolicy, image: string): boolean {
   const reference = parseImageReference(image);
   return trustedImages.some((pattern) => {
@@ -58,9 +59,9 @@ function isNamed({ trustedImages = [] }: TrustPolicy, image: string): boolean {
   });
 }
 
-/** The action that an image is probably a misspelling of; undefined for images that the policy names. */
+/** The action whose name an image probably misspells; undefined for images that the policy names. */
 export function misspeltAction(
-  { images = [], trustedImages = [] }: Pick<Policy, "images" | "trustedImages">,
+  { images = [], trustedImages = [] }: Policy,
   catalogue: Catalogue,
   image: string,
 ): string | undefined {
@@ -70,7 +71,7 @@ export function misspeltAction(
   return isNamed({ trustedImages: patterns }, image) ? undefined : nearestName(name, catalogue.names());
 }
 
-/** Images are named after their action. */
+/** The action of an image, which is named after it. */
 function actionNamed(catalogue: Catalogue, image: string): string | undefined {
   const name = parseImageReference(image)?.name;
   return name !== undefined && catalogue.names().includes(name) ? name : undefined;

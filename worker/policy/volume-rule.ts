@@ -1,23 +1,16 @@
-import type { ActionId } from "../core/action/action.ts";
-import { climbs, isEngineSocket, judgeHostPath, WritableFolders } from "./host-path.ts";
-import { cleanPath, isWithin } from "./path.ts";
+import type { WorkflowMember } from "../core/action/action.ts";
+import { cleanPath, climbs, isEngineSocket, isWithin, judgeHostPath, WritableFolders } from "./host-path.ts";
 import type { Policy, VolumeRule } from "./policy.ts";
 import { reservedTarget } from "./reserved-target.ts";
 import { isInNamespace } from "./tenant-rule.ts";
 
-type VolumePolicy = Pick<Policy, "volumes" | "volumeTargets">;
-
 /** Whether a rule applies to an action's workflow. */
-export function holdsFor({ namespaces }: VolumeRule, action: Pick<ActionId, "workflowId">): boolean {
+export function holdsFor({ namespaces }: VolumeRule, action: WorkflowMember): boolean {
   return namespaces === undefined || isInNamespace(action, namespaces);
 }
 
 /** Why an action must not mount a volume; undefined if it may. */
-export function volumeProblem(
-  volume: string,
-  policy: VolumePolicy,
-  action: Pick<ActionId, "workflowId">,
-): string | undefined {
+export function volumeProblem(volume: string, policy: Policy, action: WorkflowMember): string | undefined {
   const [source = "", target = "", options = "", ...more] = volume.split(":");
   if (more.length > 0 || target === "") return `${volume} is not source:target or source:target:options`;
   if (!source.startsWith("/")) return `${volume} is not allowed: only absolute host paths can be mounted`;
@@ -39,7 +32,7 @@ export function volumeProblem(
   if (!writable && !asked.every((option) => option === "ro")) {
     return `${volume} is not allowed: the path may only be mounted read-only, add :ro`;
   }
-  // Also in folders of other namespaces: their actions may have made the link.
+  // Folders of other namespaces count as well, because their actions may have created the link.
   const above = new WritableFolders(policy.volumes).above(source);
   if (above !== undefined) {
     return `${volume} is not allowed: actions may write in ${above}, so that a part of the path may be a link: mount ${above} itself, or list the folders in it with ${above}/*`;
@@ -48,13 +41,13 @@ export function volumeProblem(
 }
 
 /**
- * What must not be mounted together. In the folder of one volume, an action may have put a link in the place of the other's target,
- * and the engine would follow it: to the program of the image, for example.
+ * Finds volumes that must not be mounted together. An action may have created a link in one volume's folder at the place of
+ * the other's target, and the engine would follow it, for example to the program of the image.
  */
 export function overlapProblems(volumes: readonly string[]): readonly string[] {
   const mounts = volumes
     .map((volume) => ({ volume, target: cleanPath(volume.split(":")[1] ?? "") }))
-    // What is within a folder follows it at once, if a separator comes before every other character.
+    // Sorting with the separator before every other character puts the content of a folder right after it.
     .toSorted((a, b) => compareText(a.target.replaceAll("/", "\0"), b.target.replaceAll("/", "\0")));
   let outer: (typeof mounts)[number] | undefined;
   const problems: string[] = [];
@@ -71,11 +64,11 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-function targetProblem(source: string, target: string, { volumeTargets }: VolumePolicy): string | undefined {
+function targetProblem(source: string, target: string, { volumeTargets }: Policy): string | undefined {
   const clean = cleanPath(target);
   const inPlace = clean === cleanPath(source);
   const shown = `the target ${target} is not allowed`;
-  // Judged above: the policy lists this very socket.
+  // This case was decided above: the policy lists this very socket.
   if (inPlace && isEngineSocket(clean)) return undefined;
   const reserved = reservedTarget(target);
   if (reserved !== undefined) return `${shown}: ${reserved} is reserved for the image and the system`;

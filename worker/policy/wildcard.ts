@@ -1,13 +1,13 @@
 /**
- * Whether `text` as a whole matches `pattern`: `**` matches anything, `*` anything without a slash, and every other
- * character itself. The time is proportional to the lengths of both, whatever they contain.
+ * Whether the whole `text` matches `pattern`: `**` matches anything, `*` anything without a slash, and every other character
+ * itself. The time is proportional to the lengths of both, whatever they contain.
  */
 export function matchesWildcard(pattern: string, text: string): boolean {
   // Fast path for common patterns: every action is matched several times.
   if (!pattern.includes("*")) return pattern === text;
   if (pattern === "**") return true;
   const parts = pattern.match(/\*+|[^*]/gs) ?? [];
-  // Per index: whether that many parts match the text so far.
+  // Whether the first `index` parts match the text so far, by index.
   let reached = withEmptyWildcards([true], parts);
   for (let at = 0; at < text.length && reached.includes(true); at += 1) {
     const character = text.charAt(at);
@@ -22,7 +22,7 @@ export function matchesWildcard(pattern: string, text: string): boolean {
   return reached[parts.length] === true;
 }
 
-/** A wildcard may match nothing. */
+/** Adds the parts that match nothing, because a wildcard may be empty. */
 function withEmptyWildcards(reached: boolean[], parts: readonly string[]): boolean[] {
   for (const [index, part] of parts.entries()) {
     if (reached[index] && part.startsWith("*")) reached[index + 1] = true;
@@ -30,7 +30,7 @@ function withEmptyWildcards(reached: boolean[], parts: readonly string[]): boole
   return reached;
 }
 
-/** For names, which have no segments: every `*` matches anything. */
+/** Matches names, which have no segments, so that every `*` matches anything. */
 export function matchesName(pattern: string, name: string): boolean {
   return matchesWildcard(pattern.replace(/\*+/g, "**"), name);
 }

@@ -40,7 +40,7 @@ const settings = {
 
 export type ContainerSettings = SettingsOf<typeof settings>;
 
-/** What the runtimes with containers have in common. */
+/** The configuration that all runtimes with containers share. */
 export function containerConfig({ pullPolicy, actionUser, memoryLimit, cpuLimit }: ContainerSettings) {
   return { pullPolicy, user: actionUser, memoryBytes: memoryLimit, cpus: cpuLimit };
 }

@@ -6,17 +6,17 @@ import { fieldsOf } from "../core/action/action.ts";
 import type { ReturnedAction } from "../core/ports/runtime.ts";
 import { launchName } from "./launch-name.ts";
 
-/** What an earlier worker launched: a container or a Job. */
+/** The container or Job that an earlier worker launched. */
 export interface Launched<T> {
   find(name: string, signal: AbortSignal): Promise<T | undefined>;
   isOf(action: ReturnedAction["action"], found: T): boolean;
   hasStarted(found: T): boolean;
-  /** Removes what has not started. `gone`: something else removed it, and it may have been started before. */
+  /** Removes it if it has not started. `gone`: something else removed it, and it may have been started before. */
   remove(found: T): Promise<"removed" | "started" | "gone">;
   logOutage(isFirst: boolean, fields: LogFields): void;
 }
 
-/** Engine or cluster may be starting, for example after a reboot. */
+/** The engine or cluster may still be starting, for example after a reboot. */
 const RETRY: Backoff = { firstMs: 500, maxMs: 10_000 };
 
 /**

@@ -6,16 +6,16 @@ import { redactor } from "../../shared/secret-forms.ts";
 import { isSpansLine } from "../../shared/tracing/variables.ts";
 import type { LogLine } from "../core/action/action.ts";
 import type { OutputOptions } from "../core/ports/runtime.ts";
-import { OutputBudget, ReadingPace } from "./output-budget.ts";
+import { OutputBudget, ReadThrottle } from "./output-budget.ts";
 
-/** A result contains what an action has read, so it may be long; a log line may not. */
+/** A result contains what an action has read, so it may be longer than a log line. */
 export const LONGEST_RESULT = INPUT_BYTES.actionResult;
 const LONGEST_SPANS = INPUT_BYTES.actionSpans;
 const LONGEST_LOG_LINE = INPUT_BYTES.actionLogLine;
 const LAST_LINES = 5;
-/** In characters. */
+/** A length in characters. */
 const ENDLESS_LINE = 512 * 1024;
-/** The longest grace for an action that floods its output. */
+/** The longest grace period for an action that floods its output. */
 export const FLOOD_GRACE_MS = 1_000;
 
 export interface WrittenOutput {
@@ -37,7 +37,7 @@ interface WrittenLine {
  * outside the budget. A similar line that is not the last one is a log line.
  */
 export class LogStream {
-  readonly pace = new ReadingPace();
+  readonly throttle = new ReadThrottle();
   readonly #terms: OutputOptions;
   readonly #budget = new OutputBudget();
   readonly #streams: Readonly<Record<StreamName, OneStream>>;
@@ -199,12 +199,12 @@ function longestOnStdout(first: string): number {
   return first === "{" ? LONGEST_RESULT : LONGEST_LOG_LINE;
 }
 
-/** A quick check, because parsing each line of JSON would take long. */
+/** A quick check, because parsing every line as JSON would take long. */
 export function mayBeResult(line: string): boolean {
   return line.startsWith("{") && line.includes('"action"') && line.includes('"roundTrips"');
 }
 
-/** Whether an unfinished line is a flood: it is not counted before its end. */
+/** Whether an unfinished line is a flood. It would otherwise count only at its end. */
 export function isEndless({ lost }: LineSplitter): boolean {
   return lost > ENDLESS_LINE;
 }

@@ -2,24 +2,27 @@ import type { ActionResult } from "../../shared/contract/result.ts";
 import { type BootTime, msBetween, parseBootTime } from "../core/action/boot-time.ts";
 import type { Need } from "../core/ports/runtime.ts";
 
-/** When an action of another worker counts as abandoned, after its deadline. */
+/** An action of another worker counts as abandoned this long after its deadline. */
 const ABANDONED_AFTER_MS = 60 * 60_000;
-/** When an ended action counts as abandoned: until it is reported, it may be the only record of its end, and an outage may last for days. */
+/**
+ * An ended action counts as abandoned after this time. Until it is reported, it may be the only record of its end, and an
+ * outage may last for days.
+ */
 const ENDED_AFTER_MS = 7 * 24 * 60 * 60_000;
 
 /** Identifies everything that a worker launches: labels of containers and Jobs, variables of processes. */
 export interface OwnerLabels {
   /** The ID of the state directory of the worker that launched it, if it has one. */
   readonly state?: string | undefined;
-  /** The process of that worker, if it has an ID. */
+  /** Identifies the process of that worker, if it has an ID. */
   readonly instance?: string | undefined;
   readonly key?: string | undefined;
   readonly deadline?: string | undefined;
-  /** The deadline as time since boot (`bootTimeText`), if known. */
+  /** The deadline as a boot time (`bootTimeText`), if known. */
   readonly deadlineBootTime?: string | undefined;
 }
 
-/** Reads the labels from a container, Job or process, by their names there. */
+/** Reads the labels of a container, Job or process by their names there. */
 export function ownerLabels(
   values: Readonly<Record<string, string | undefined>>,
   names: Readonly<Partial<Record<keyof OwnerLabels, string>>>,
@@ -46,16 +49,19 @@ export interface SweepOptions {
   readonly state?: string | undefined;
   /** ID of this process, which still needs everything that it has launched. */
   readonly instance?: string | undefined;
-  /** Whether an action runs or will be adopted. Called after the listing, so that it knows everything launched before. */
+  /**
+   * Whether an action runs or will be adopted. Called after the listing, so that it covers everything that was launched
+   * before.
+   */
   readonly keep: (key: string) => Need;
   readonly nowMs: number;
   readonly bootTime?: BootTime | undefined;
 }
 
 /**
- * Whether no worker will adopt what has these labels: it belongs to this state directory and is not needed, or to
- * another worker and is long overdue. Without complete labels it is never an orphan. The wall clock may be set while
- * an action runs, so it counts only for what was launched before the last boot.
+ * Whether no worker will adopt the object with these labels: it belongs to this state directory and is not needed, or it
+ * belongs to another worker and is long overdue. Without complete labels it is never an orphan. The wall clock may be set
+ * while an action runs, so it counts only for launches before the last boot.
  */
 export function isOrphan(
   { state, instance, key, deadline, deadlineBootTime }: OwnerLabels,
@@ -74,8 +80,8 @@ export function isOrphan(
 }
 
 /**
- * Whether the worker died while it wrote the connection: the action had to wait for all of it, found it incomplete,
- * and sent nothing to a BMC.
+ * Whether the worker died while it wrote the connection. The action had to wait for all of it, found it incomplete, and sent
+ * nothing to a BMC.
  */
 export function inputTruncated(connected: boolean, result: ActionResult | undefined): boolean {
   return connected && result?.class === "usage" && result.roundTrips === 0;

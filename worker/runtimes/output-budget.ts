@@ -1,16 +1,16 @@
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 
-/** The limits of one action's output. More is counted and dropped. */
+/** The limits of one action's output. The rest is counted and dropped. */
 const LINES = { perSecond: 200, atOnce: 2_000, inTotal: 100_000 };
 const BYTES = { perSecond: 64 * 1024, atOnce: 512 * 1024, inTotal: 16 * 1024 * 1024 };
 /** After drops, lines are taken again only once this part of the burst size is available. */
 const RESUME_PART = 0.25;
 /** How often to check for room, in dropped lines. */
 const LINES_PER_CHECK = 64;
-/** A flood lasts until nothing was dropped for so long: between drops some lines are taken again. */
+/** A flood ends when nothing was dropped for this long, because some lines are taken between drops. */
 const FLOOD_MS = 10_000;
 
-/** The first bytes are read at once, because a result may be as long; then the container's writes block. */
+/** The first bytes are read immediately, because a result may be that long. After that, the container's writes block. */
 const READ = { perSecond: 1024 * 1024, atOnce: 4 * 1024 * 1024 };
 const BYTES_PER_TURN = 512;
 const LONGEST_PAUSE_MS = 100;
@@ -66,7 +66,7 @@ export class OutputBudget {
     return this.#nowMs() - this.#droppedMs < FLOOD_MS;
   }
 
-  /** `lost`: how many characters the line has lost already. */
+  /** Takes a line if there is room. `lost` is the number of characters that the line has already lost. */
   take(line: string, lost = 0): boolean {
     const bytes = bytesOf(line);
     this.#isOver = !this.#hasRoom(bytes);
@@ -83,7 +83,7 @@ export class OutputBudget {
     return true;
   }
 
-  /** Call for dropped lines that are kept after all. */
+  /** Call this for dropped lines that are kept after all. */
   restore(lines: readonly string[]): void {
     for (const line of lines) {
       this.dropped.lines -= 1;
@@ -103,17 +103,17 @@ function monotonicMs(): number {
   return performance.now();
 }
 
-/** Including its line end. */
+/** The number of bytes of a line with its line end. */
 function bytesOf(line: string): number {
   return Buffer.byteLength(line) + 1;
 }
 
 /** Limits how fast one action's output is read. A faster action blocks on its pipe. */
-export class ReadingPace {
+export class ReadThrottle {
   readonly #allowance = new Allowance(READ, monotonicMs);
   #skipsPauses = false;
 
-  /** Passes on a chunk, a part per turn of the event loop. Resolves when the next chunk may be read. */
+  /** Passes on a chunk in parts, one per turn of the event loop. Resolves when the next chunk may be read. */
   async read(chunk: Uint8Array, push: (part: Uint8Array) => void): Promise<void> {
     this.#allowance.spend(chunk.length);
     for (let from = 0; from < chunk.length; from += BYTES_PER_TURN) {
@@ -124,7 +124,7 @@ export class ReadingPace {
     if (pauseMs >= 1) await sleep(pauseMs);
   }
 
-  /** The action is ending: read the rest without pauses. */
+  /** Reads the rest without pauses, because the action is ending. */
   skipPauses(): void {
     this.#skipsPauses = true;
   }

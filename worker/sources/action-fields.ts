@@ -1,16 +1,21 @@
 import { LONGEST_TIMER_MS } from "../../shared/deadline.ts";
 import { excessOf } from "../../shared/input-limits.ts";
 import { shortened } from "../../shared/printable.ts";
-import type { Action, ActionId } from "../core/action/action.ts";
+import type { Action, ImageAction, ReturningIds } from "../core/action/action.ts";
 
 /** An answer that is not a valid action; the message says why. */
 export class MalformedAction extends Error {
   override readonly name = "MalformedAction";
 }
 
-type Known = ActionId & Pick<Action, "image" | "returningIds">;
+interface Known extends ImageAction {
+  readonly returningIds?: ReturningIds | undefined;
+}
 
-/** An action from what `read` returns, or without that and with the reason if `read` throws `MalformedAction`. */
+/**
+ * Builds an action from the result of `read`. If `read` throws `MalformedAction`, the action is unreadable and has the
+ * reason.
+ */
 export function readableAction(known: Known, read: () => Omit<Action, keyof Known>): Action {
   const nothing = { timeoutMs: 0, command: [], volumes: [], environment: {} };
   const unreadable = (reason: string) => ({
@@ -29,7 +34,7 @@ export function readableAction(known: Known, read: () => Omit<Action, keyof Know
   }
 }
 
-/** tink-server's IDs and names have fewer than 600 characters: a namespace, a name and UUIDs. */
+/** The IDs and names of tink-server have fewer than 600 characters: a namespace, a name and UUIDs. */
 const LONGEST_ID = 1_024;
 
 export function required(field: string, value: string): string {

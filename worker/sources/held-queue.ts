@@ -14,26 +14,26 @@ import type {
 
 export interface HeldQueueOptions<Item> {
   readonly agentId: string;
-  /** Why a poll has no action. */
+  /** The reason of a poll without an action. */
   readonly idle: string;
-  /** Undefined for an item that is no longer to be done, which leaves the queue. */
+  /** The action of an item. Returns undefined if the item is no longer to be done; it then leaves the queue. */
   readonly actionOf: (item: Item) => Action | undefined;
-  /** What happens to an item that the lane no longer has in flight, although it is still to be done. Default: it is queued again. */
+  /** Called for an unfinished item that the lane no longer has in flight. Default: it is queued again. */
   readonly onReturn?: (item: Item) => void;
   readonly clock: Clock;
 }
 
-/** How long a poll is held: less than what health accepts for a lane. */
+/** How long a poll is held. The health check accepts a longer time for a lane. */
 const HOLD_MS = 20_000;
-/** A lane drops actions without saying so. */
+/** Lanes drop actions without notice, so items are rechecked at this interval. */
 const RECHECK_MS = 250;
 
-/** Items inside the worker that are to be done, as a source of actions. An item is to be done until it is removed. */
+/** A source of actions for items inside the worker. An item is to be done until it is removed. */
 export class HeldQueue<Item extends { readonly id: string }> implements ActionSource, Waking {
   readonly #options: HeldQueueOptions<Item>;
-  /** By ID, in the order of arrival. */
+  /** Items that are ready, by ID, in order of arrival. */
   readonly #ready = new Map<string, Item>();
-  /** Given to the lane. */
+  /** Items that were given to the lane. */
   readonly #served = new Map<string, { readonly item: Item; readonly workflowId: string }>();
   readonly #notifier = new Notifier();
   #recheckedMs = 0;
@@ -61,7 +61,7 @@ export class HeldQueue<Item extends { readonly id: string }> implements ActionSo
     return true;
   }
 
-  /** Answers once an action is ready, or after a while. Rejects when the signal aborts. */
+  /** Answers a poll when an action is ready, or after a while. Rejects when the signal aborts. */
   async next(_agentId: string, signal: AbortSignal, inFlight: WorkflowSet = new Set()): Promise<Poll> {
     const { clock, idle } = this.#options;
     const endMs = clock.monotonicMs() + HOLD_MS;
@@ -126,7 +126,10 @@ export class HeldQueue<Item extends { readonly id: string }> implements ActionSo
   }
 }
 
-/** A source inside the worker: its actions are held in a queue, and it takes their reports and withdraws actions itself. */
+/**
+ * Creates a source inside the worker. Its actions are held in a queue, and it receives their reports and withdraws actions
+ * itself.
+ */
 export function heldSource(
   queue: ActionSource & Waking,
   sink: StatusSink,

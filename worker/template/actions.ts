@@ -1,4 +1,3 @@
-import { defined } from "../../shared/defined.ts";
 import type { Action } from "../core/action/action.ts";
 import type { Template, TemplateAction, TemplateTask } from "./template.ts";
 
@@ -13,8 +12,8 @@ export function actionsOf(template: Template): readonly PlannedAction[] {
 }
 
 /**
- * A task's actions with the task's own fields merged in, as the tink server does it: the action's environment wins and is
- * sorted, the task's volumes come before the action's, `namespaces.pid` beats `pid`.
+ * The actions of a task, merged with the task's own fields like in the tink server: the action's environment wins and is
+ * sorted, the task's volumes come before the action's, and `namespaces.pid` overrides `pid`.
  */
 export function actionsOfTask(task: TemplateTask): readonly PlannedAction[] {
   return task.actions.map((action) => planned(task, action));
@@ -32,7 +31,8 @@ function planned(task: TemplateTask, action: TemplateAction): PlannedAction {
     command: action.command,
     volumes: [...task.volumes, ...action.volumes],
     environment: sorted({ ...task.environment, ...action.environment }),
-    ...defined({ networkNamespace, pidNamespace }),
+    networkNamespace,
+    pidNamespace,
   };
 }
 
@@ -40,12 +40,12 @@ function sorted(environment: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(environment).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The namespace of a template's file in `run` and `policy test`, which the policy may name like any other. */
+/** The namespace of a template file in `run` and `policy test`, which the policy can name like any other. */
 export const LOCAL_NAMESPACE = "local";
 
 /**
- * The actions of some tasks as a worker would receive them from a workflow with this ID. An action's ID has its place: names may
- * hold the character between two names.
+ * The actions of some tasks as a worker would receive them from a workflow with this ID. An action's ID contains its
+ * position, because names may contain the separator.
  */
 export function runnableActions(tasks: readonly TemplateTask[], workflowId: string): readonly Action[] {
   return tasks.flatMap((task, taskIndex) =>

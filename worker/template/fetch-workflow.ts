@@ -12,13 +12,13 @@ const NAME = /^([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\/([a-z0-9](?:[a-z0-9.-]{0,
 const TIMEOUT_MS = 30_000;
 
 export interface WorkflowCluster {
-  /** If not as kubectl finds it. */
+  /** The kubeconfig to use; absent means the one that kubectl would find. */
   readonly kubeconfig?: string | undefined;
 }
 
 /**
- * The template that the server rendered for a Workflow of the cluster. Settings with problems may name another cluster: without
- * `cluster`, only the name is checked.
+ * Fetches the template that the server rendered for a Workflow of the cluster. Settings with problems may name another
+ * cluster, so without `cluster` only the name is checked.
  */
 export async function fetchWorkflow(
   id: string,

@@ -22,7 +22,7 @@ export class Reading {
     this.report = report;
   }
 
-  /** The node, or the target of an alias; undefined for nothing and for null. */
+  /** The node, or the target of an alias; undefined if there is none, and for null. */
   node(value: unknown): Node | undefined {
     if (isAlias(value)) {
       this.#followed += 1;
@@ -41,7 +41,7 @@ export class Reading {
     return undefined;
   }
 
-  /** A scalar as it was written: Go's YAML also reads `1.10` and `true` into a string this way. */
+  /** A scalar as it was written. Go's YAML also reads `1.10` and `true` into a string this way. */
   text(value: unknown, what: string, parent: number): string {
     const node = this.node(value);
     if (node === undefined) return "";
@@ -57,7 +57,7 @@ interface Entry {
   readonly value: unknown;
 }
 
-/** The fields of one map. `end` reports those that were not read. */
+/** The fields of one map. `end` reports the fields that were not read. */
 export class Fields {
   readonly offset: number;
   readonly #reading: Reading;
@@ -80,7 +80,7 @@ export class Fields {
     this.#reading.report(this.#valueOffset(key), message);
   }
 
-  /** Required text; a problem, and undefined, if it is missing or empty. */
+  /** Required text; undefined, with a problem, if it is missing or empty. */
   text(key: string): string | undefined {
     const text = this.optionalText(key);
     if (text !== undefined) return text;
@@ -89,12 +89,12 @@ export class Fields {
     return undefined;
   }
 
-  /** Undefined if the field is missing or empty. */
+  /** Optional text; undefined if the field is missing or empty. */
   optionalText(key: string): string | undefined {
     return this.#reading.text(this.#take(key), key, this.#valueOffset(key)) || undefined;
   }
 
-  /** Whole seconds; 0 if the field is missing. */
+  /** A number of whole seconds; 0 if the field is missing. */
   seconds(key: string): number {
     const node = this.#reading.node(this.#take(key));
     if (node === undefined) return 0;
@@ -109,7 +109,7 @@ export class Fields {
     return this.#items(key).map((item) => this.#reading.text(item, what, this.#valueOffset(key)));
   }
 
-  /** A list of at least one map; other items are problems and left out. */
+  /** A list of at least one map. Other items are reported and left out. */
   maps(key: string, what: string, whenEmpty: string): readonly Fields[] {
     const node = this.#reading.node(this.#take(key));
     if (node === undefined || (isSeq(node) && node.items.length === 0)) this.problem(key, whenEmpty);
@@ -118,7 +118,7 @@ export class Fields {
       .filter((fields) => fields !== undefined);
   }
 
-  /** Undefined if the field is missing or empty. */
+  /** A map; undefined if the field is missing or empty. */
   map(key: string): Fields | undefined {
     const value = this.#take(key);
     if (this.#reading.node(value) === undefined) return undefined;
@@ -161,7 +161,7 @@ export class Fields {
   }
 }
 
-/** The offset of a node in the YAML text; `otherwise` for a node without one. */
+/** The offset of a node in the YAML text; `otherwise` if the node has none. */
 function offsetOf(node: unknown, otherwise: number): number {
   return isNode(node) ? (node.range?.[0] ?? otherwise) : otherwise;
 }

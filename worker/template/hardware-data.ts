@@ -7,7 +7,10 @@ import { isList, isMap, plainValue, type Value, type ValueMap } from "./go/value
 /** Abbreviations that Go writes in capitals. */
 const CAPITALS = new Set(["dhcp", "id", "ip", "ipxe", "mac", "osie", "pxe", "ssh", "uefi", "url", "vlan"]);
 
-/** What Tinkerbell's controller gives a template of a Hardware object. Reads the object from a YAML or JSON file. */
+/**
+ * The data that Tinkerbell's controller passes to a template for a Hardware object. Reads the object from a YAML or JSON
+ * file.
+ */
 export async function hardwareData(path: string): Promise<Checked<ValueMap>> {
   let text: string;
   try {
@@ -34,7 +37,7 @@ function objectsIn(text: string): readonly Value[] | undefined {
   }
 }
 
-/** `.Hardware`, which has the names of the controller's own code. */
+/** The data of `.Hardware`, which uses the names of the controller's own code. */
 function formerData({ spec }: ValueMap): ValueMap {
   const of = isMap(spec) ? spec : {};
   const { disks, interfaces, metadata, userData, vendorData } = of;

@@ -8,19 +8,19 @@ import { type ParsedTemplate, parseTemplate } from "./parse-template.ts";
 import { isWorkflow, parseWorkflow } from "./rendered-workflow.ts";
 import type { Template } from "./template.ts";
 
-/** From the command line. */
+/** Flags from the command line. */
 export interface TemplateFlags {
   /** `key=value` texts. */
   readonly map?: unknown;
-  /** The file of a Hardware object. */
+  /** The file with a Hardware object. */
   readonly hardware?: unknown;
-  /** `namespace/name` of a Workflow in the cluster, in place of a file. */
+  /** The `namespace/name` of a Workflow in the cluster, which replaces a file. */
   readonly workflow?: unknown;
 }
 
 /**
- * Reads a template, which it renders, or a Workflow, which the server has rendered, from a file or the cluster. `cluster` is undefined
- * if the settings have problems.
+ * Reads a template and renders it, or reads a Workflow that the server has rendered, from a file or the cluster. `cluster`
+ * is undefined if the settings have problems.
  */
 export async function loadTemplate(
   path: string | undefined,
@@ -68,10 +68,7 @@ function needlessFlags(map: unknown, hardware: unknown): readonly Problem[] {
     .map(([source]) => ({ source, message: "is not needed: the Workflow is rendered" }));
 }
 
-function unused(
-  values: Readonly<Record<string, string>>,
-  { ok, keys }: Pick<ParsedTemplate, "ok" | "keys">,
-): readonly Problem[] {
+function unused(values: Readonly<Record<string, string>>, { ok, keys }: ParsedTemplate): readonly Problem[] {
   return Object.keys(values)
     .filter((key) => !keys.has(key))
     .flatMap((key) => {
@@ -79,7 +76,7 @@ function unused(
         key,
         [...keys].filter((used) => !Object.hasOwn(values, used)),
       );
-      // The keys of a template that cannot be read are not all known.
+      // The keys of an unreadable template are not all known.
       if (!ok && meant === "") return [];
       return [{ source: "--map", message: `gives ${key}, which the template does not use${meant}` }];
     });

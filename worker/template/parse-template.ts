@@ -1,7 +1,6 @@
 import { LineCounter, type YAMLError } from "yaml";
 import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { oneLine } from "../../shared/contract/result.ts";
-import { defined } from "../../shared/defined.ts";
 import { composeYaml } from "../../shared/document/compose-yaml.ts";
 import { type Fields, Reading, TooManyAliases } from "./fields.ts";
 import type { ValueMap } from "./go/value.ts";
@@ -10,29 +9,28 @@ import type { Template, TemplateAction, TemplateProblem, TemplateTask } from "./
 
 export type ParsedTemplate =
   | { readonly ok: true; readonly template: Template; readonly keys: ReadonlySet<string> }
-  /** The problems are in the order of the source. */
+  /** The problems in the order of the source. */
   | { readonly ok: false; readonly problems: readonly TemplateProblem[]; readonly keys: ReadonlySet<string> };
 
 const NO_ACTIONS = "the task has no actions: the workflow would never get past it";
 /** Further syntax errors are usually consequences of the first ones. */
 const MOST_SYNTAX_PROBLEMS = 10;
 const TOO_DEEP = "the template is nested too deeply";
-/** Each may quote a part of the template. */
+/** The maximum number of problems, because each may quote a part of the template. */
 const MOST_PROBLEMS = 100;
 /** Only shorter lines are checked for hints: a template may be one line with many problems. */
 const LONG_LINE = 256;
-/** After an odd number of double quotes. */
+/** A position after an odd number of double quotes. */
 const QUOTE_IN_QUOTES = /^[^"]*(?:"[^"]*"[^"]*)*"[^"]*\{\{[^{}"]*\bquote\b/;
-/** Before a place in a comment. */
+/** A position in a comment. */
 const COMMENT = /^(?:[^'"]*\s)?#/;
 
 /**
  * Renders and parses a Tinkerbell template by the controller's rules. Reports all problems at once, with their place in
- * `text`. Stricter than the controller about mistakes that would only show later: unknown fields, duplicate keys, tasks
- * without a worker or without actions (which block a workflow forever).
- *
- * Values are inserted before the text is parsed as YAML, as the controller does it: a value that contains YAML changes
- * the template's structure. Pass values only from sources that are trusted with the whole template.
+ * `text`. It is stricter than the controller about mistakes that would only appear later: unknown fields, duplicate keys,
+ * and tasks without a worker or without actions, which block a workflow forever.  Values are inserted before the text is
+ * parsed as YAML, like in the controller, so a value that contains YAML changes the template's structure. Pass only values
+ * from sources that are trusted with the whole template.
  */
 export function parseTemplate(text: string, values: ValueMap): ParsedTemplate {
   if (text.length > LONGEST_TEMPLATE) {
@@ -46,7 +44,7 @@ export function parseTemplate(text: string, values: ValueMap): ParsedTemplate {
     const hasQuotes = isSyntax && QUOTE_IN_QUOTES.test(lineAt(text, offset));
     found.push({ offset, message: hasQuotes ? "quote adds quotes: remove those around {{ }}" : message });
   };
-  // Too large for the controller, and for a parser that takes its time.
+  // The template is too large for the controller, and for the parser, which would take long.
   const template = rendered.isTooLarge ? undefined : readYaml(rendered.text, report);
   const problems = rendered.problems.map((problem) => inComment(text, problem));
   if (problems.length > 0)
@@ -54,7 +52,7 @@ export function parseTemplate(text: string, values: ValueMap): ParsedTemplate {
   return template && found.length === 0 ? { ok: true, template, keys } : failed(text, found, keys);
 }
 
-/** The part of a line before a place, or nothing if it is long. */
+/** The part of a line before a position; empty if it is long. */
 function lineBefore(text: string, offset: number): string {
   const near = text.slice(Math.max(0, offset - LONG_LINE), offset);
   const start = near.lastIndexOf("\n");
@@ -72,7 +70,7 @@ function inComment(text: string, problem: SourceProblem): SourceProblem {
   return { offset, message: `${message} (comments are rendered too)` };
 }
 
-/** Problems on other lines: one on the line of a failed substitution may be its consequence. */
+/** Problems on other lines. A problem on the line of a failed substitution may be its consequence. */
 function elsewhere(
   text: string,
   found: readonly SourceProblem[],
@@ -120,7 +118,7 @@ function readTemplate(fields: Fields): Template {
   const template = {
     version,
     name,
-    ...defined({ id }),
+    id,
     globalTimeoutSeconds,
     tasks: readUnique(tasks, "two tasks are", readTask),
   };
@@ -153,7 +151,8 @@ function readAction(fields: Fields): TemplateAction {
     onFailure: fields.texts("on-failure"),
     volumes: fields.texts("volumes"),
     environment: readEnvironment(fields),
-    ...defined({ pid, namespaces }),
+    pid,
+    namespaces,
   };
   fields.end();
   return action;
@@ -164,7 +163,7 @@ function readNamespaces(fields: Fields | undefined): TemplateAction["namespaces"
   const network = fields.optionalText("network");
   const pid = fields.optionalText("pid");
   fields.end();
-  return defined({ network, pid });
+  return { network, pid };
 }
 
 function readName(fields: Fields): string {
@@ -184,7 +183,7 @@ function readImage(fields: Fields): string {
 function readEnvironment(fields: Fields): Readonly<Record<string, string>> {
   const environment = fields.textMap("environment");
   for (const name of Object.keys(environment)) {
-    // Not possible in a process's environment (environ(7)).
+    // Such names are not possible in a process's environment (environ(7)).
     if (name === "" || /[=\0]/.test(name))
       fields.problem("environment", `${JSON.stringify(name)} is not a variable name`);
   }

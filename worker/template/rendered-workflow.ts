@@ -42,7 +42,7 @@ export const Workflow = z.object({
 });
 const Rendered = z.object({ status: z.object({ tasks: z.array(z.unknown()).nonempty() }) });
 
-/** Only at the margin of YAML, because a template's texts may contain objects. In JSON, the keys are quoted. */
+/** Only unindented keys of YAML count, because a template's texts may contain objects. In JSON, keys are quoted. */
 const IN_YAML = /^kind:[ \t]*["']?Workflow["']?[ \t]*(#.*)?$/m;
 const IN_JSON = /^\s*\{[\s\S]*"kind"\s*:\s*"Workflow"/;
 
@@ -51,7 +51,7 @@ export function isWorkflow(text: string): boolean {
   return IN_YAML.test(text) || IN_JSON.test(text);
 }
 
-/** The template that the server rendered for a Workflow of a file. */
+/** Parses the template that the server rendered for a Workflow in a file. */
 export function parseWorkflow(path: string, text: string): Checked<Template> {
   if (text.length > INPUT_BYTES.workflowFile) {
     const message = `the Workflow is longer than ${INPUT_BYTES.workflowFile} characters`;

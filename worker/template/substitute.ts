@@ -14,10 +14,10 @@ export interface SourceProblem {
 export interface Substitution {
   readonly text: string;
   readonly problems: readonly SourceProblem[];
-  /** The keys that the source names, whether they have a value or not. */
+  /** The keys that the source uses, whether they have a value or not. */
   readonly keys: ReadonlySet<string>;
   readonly isTooLarge: boolean;
-  /** The offset in the source for an offset of `text`; for substituted text, that of its braces. */
+  /** Maps an offset of `text` to the source. For substituted text, it is the offset of the braces. */
   sourceOffset(offset: number): number;
 }
 
@@ -33,9 +33,9 @@ export const LONGEST_TEMPLATE = INPUT_BYTES.template;
 /** The limit of Tinkerbell's controller for what it renders, in bytes. */
 const LONGEST_RENDERED = INPUT_BYTES.renderedTemplate;
 
-/** Replaces what could not be rendered, so that the rest can be checked: valid as a name, an image and a number. */
+/** Replaces text that could not be rendered, so that the rest can be checked. It is valid as a name, an image and a number. */
 const STAND_IN = "0";
-/** Loops in loops must end. */
+/** The maximum number of steps, because nested loops must end. */
 const MOST_STEPS = 200_000;
 const DEEPEST_TEMPLATE = 50;
 
@@ -75,7 +75,7 @@ class Rendering implements Substitution {
 
   readonly sourceOffset = (offset: number): number => sourceOffset(this.#pieces, offset);
 
-  /** Reports each problem once: a loop finds the same one again and again. */
+  /** Reports each problem only once, because a loop finds the same problem repeatedly. */
   #report(offset: number, message: string): void {
     if (this.#reported.has(offset)) return;
     this.#reported.add(offset);
@@ -220,7 +220,7 @@ class Rendering implements Substitution {
   }
 }
 
-/** Binary search for the last piece at or before `offset`: a template may have 100,000 pieces. */
+/** Finds the last piece at or before `offset` by binary search, because a template may have 100,000 pieces. */
 function sourceOffset(pieces: readonly Piece[], offset: number): number {
   let [low, high] = [0, pieces.length];
   while (low < high) {

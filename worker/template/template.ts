@@ -1,26 +1,26 @@
-/** A rendered Tinkerbell template, in this project's names. Times are in seconds; 0 means not set. */
+/** A rendered Tinkerbell template with this project's names. Times are in seconds; 0 means not set. */
 export interface Template {
   readonly version: string;
   readonly name: string;
-  readonly id?: string;
+  readonly id?: string | undefined;
   readonly globalTimeoutSeconds: number;
   readonly tasks: readonly TemplateTask[];
-  /** The Workflow that the server rendered the template for; absent for the file of a template. */
+  /** The Workflow that the server rendered the template for; absent for a template file. */
   readonly workflow?: WorkflowFacts;
 }
 
 interface WorkflowFacts {
   readonly namespace: string;
   readonly name: string;
-  /** Without the prefix `STATE_` of earlier versions, such as `PENDING`. */
+  /** The state without the prefix `STATE_` of earlier versions, such as `PENDING`. */
   readonly state: string;
-  /** A tink server serves no action of a disabled Workflow. */
+  /** Whether the Workflow is disabled; a tink server serves none of its actions. */
   readonly disabled: boolean;
 }
 
 export interface TemplateTask {
   readonly name: string;
-  /** Agent ID. */
+  /** The agent ID. */
   readonly worker: string;
   readonly volumes: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -36,8 +36,10 @@ export interface TemplateAction {
   readonly onFailure: readonly string[];
   readonly volumes: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  readonly pid?: string;
-  readonly namespaces?: { readonly network?: string; readonly pid?: string };
+  readonly pid?: string | undefined;
+  readonly namespaces?:
+    | { readonly network?: string | undefined; readonly pid?: string | undefined }
+    | undefined;
 }
 
 /** A problem in a template's source. Lines and columns count from 1, columns in characters. */

@@ -6,7 +6,7 @@ import { type InputField, type InputType, listItems, readBoolean, readInteger } 
 /** A connection field as environment variable and flag, and where its value belongs in a `Connection`. */
 export interface ConnectionField extends InputField<string> {
   readonly path: readonly string[];
-  /** Turns the text into what the schema of `Connection` takes; what it cannot turn it leaves for the schema. */
+  /** Converts the text to the input of the schema `Connection`. Text that it cannot convert is left for the schema to reject. */
   readonly read: (text: string) => unknown;
 }
 

@@ -23,8 +23,12 @@ export function withoutServiceLinks(env: Environment): Environment {
 
 /** Every variable that an action understands. */
 export function fieldNames<Fields extends InputFields>(action: ActionDescription<Fields>): readonly string[] {
-  const fields = [...Object.values(action.input), ...commonFields, machineField, connectionFile];
-  return [...fields, ...connectionFieldTable].map((field) => field.env);
+  return [...Object.values(action.input).map(({ env }) => env), ...commonNames()];
+}
+
+/** Every variable that all actions understand. */
+export function commonNames(): readonly string[] {
+  return [...commonFields, machineField, connectionFile, ...connectionFieldTable].map(({ env }) => env);
 }
 
 /** Variables of a connection that no action knows, as problems: a typing error must not pass as a default. */

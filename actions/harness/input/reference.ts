@@ -14,6 +14,13 @@ export interface ActionReference {
   readonly keywords: readonly string[];
   /** It reads and sends nothing that changes anything, so that a dry run is no different. */
   readonly readsOnly?: true;
+  /**
+   * The most round trips that the example takes with nothing known of the BMC: login and read-back included, logout not. A user slot or
+   * key is read once more right before the write, because its place may have got another since it was listed.
+   */
+  readonly mostRoundTrips: { readonly redfish?: number; readonly ipmi?: number };
+  /** It asks again until something has happened; how often depends on the host. */
+  readonly polls?: true;
   /** What the result holds beside what every result does; each field with a description. */
   readonly output: {
     readonly before?: z.ZodType;

@@ -12,7 +12,6 @@ import {
   parseKeyValues,
 } from "../../../shared/tracing/variables.ts";
 import { version } from "../../../shared/version.ts";
-import { tracedClient } from "./traced-client.ts";
 
 /** A line of this length is within what readers of results accept. */
 const SPANS_A_LINE = 200;
@@ -124,4 +123,18 @@ function cleaned(span: FinishedSpan, clean: (text: string) => string): FinishedS
   const { failure } = span;
   const name = clean(span.name);
   return { ...span, name, attributes, ...defined({ failure: failure && clean(failure) }) };
+}
+
+/** Wraps a client so that each operation is a span with its name, such as `setPower`. */
+function tracedClient(client: BmcClient, tracer: Tracer): BmcClient {
+  return new Proxy(client, {
+    get(target, name) {
+      // Its private fields know no proxy.
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== "function") return member;
+      const call = (given: readonly unknown[]) => Reflect.apply(member, target, given);
+      if (typeof name !== "string" || name === "close") return (...given: unknown[]) => call(given);
+      return (...given: unknown[]) => tracer.span({ name, kind: "internal" }, () => call(given));
+    },
+  });
 }

@@ -1,24 +1,50 @@
-import { lstat, writeFile } from "node:fs/promises";
-import { basename, dirname, relative, resolve } from "node:path";
+import { chmod, lstat, mkdir, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { replaceFile } from "../../../actions/harness/input/replace-file.ts";
 import { writeText } from "../../../actions/harness/result/write-text.ts";
 import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
 import { count } from "../../../shared/count.ts";
 import { byLine, formatProblem } from "../../../shared/document/problem.ts";
+import { makeFolder } from "../../../shared/make-folder.ts";
 import { suggestion } from "../../../shared/nearest-name.ts";
 import { programLine } from "../../../shared/printable.ts";
-import { fileProblemOf, readTextFile } from "../../../shared/read-text-file.ts";
+import { checkFile, decodeText, fileProblemOf, readTextFile } from "../../../shared/read-text-file.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { endWithUsage } from "../../usage-problem.ts";
 import { rewriteFile } from "../rewrite-file.ts";
 import { type ComposedInventory, composeInventory } from "./compose-inventory.ts";
 import { readCsv } from "./csv.ts";
-import { detectFormat, FORMATS, type Format } from "./detect-format.ts";
-import type { Imported } from "./imported-machine.ts";
+import type { Imported, SecretFile } from "./imported-machine.ts";
 import { listIronic } from "./ironic.ts";
 import { readMaas } from "./maas.ts";
-import { readSource } from "./read-source.ts";
 import { readRufio } from "./rufio.ts";
-import { existingSecrets, writeSecrets } from "./secret-files.ts";
+
+const OWNER_ONLY = 0o700;
+
+/** The files of these secrets that exist. */
+async function existingSecrets(folder: string, secrets: readonly SecretFile[]): Promise<readonly string[]> {
+  const existing: string[] = [];
+  for (const { machine, file } of secrets) {
+    const path = join(folder, machine, file);
+    if (await lstat(path).catch(() => undefined)) existing.push(path);
+  }
+  return existing;
+}
+
+/** Writes each secret into the folder of its machine, which only the owner can read. Rejects with one line. */
+async function writeSecrets(folder: string, secrets: readonly SecretFile[]): Promise<void> {
+  await makeFolder(folder, OWNER_ONLY);
+  for (const { machine, file, secret } of secrets) {
+    const own = join(folder, machine);
+    await mkdir(own, { mode: OWNER_ONLY }).catch(() => undefined);
+    // A link would lead to a folder that others may read.
+    if (!(await lstat(own)).isDirectory()) throw new Error(`${own} is not a folder`);
+    await chmod(own, OWNER_ONLY);
+    const path = join(own, file);
+    const problem = await replaceFile(path, `${secret.reveal()}\n`);
+    if (problem !== undefined) throw new Error(`cannot write ${path}: ${problem}`);
+  }
+}
 
 const COMMAND = "pbnj-worker inventory import";
 const IRONIC = "ironic";
@@ -149,4 +175,28 @@ function formatProblems({ format }: ImportFlags): readonly string[] {
 
 function complain(message: string): void {
   process.stderr.write(programLine(COMMAND, message));
+}
+
+const FORMATS = ["csv", "maas", "rufio"] as const;
+type Format = (typeof FORMATS)[number];
+
+const KUBERNETES = /(?:^|[{,])\s*"?apiVersion"?\s*:/m;
+
+/** Guesses from the text: Kubernetes objects are YAML or JSON with an `apiVersion`, and MAAS prints JSON. */
+function detectFormat(text: string): Format {
+  if (KUBERNETES.test(text)) return "rufio";
+  return /^\s*[[{]/.test(text) ? "maas" : "csv";
+}
+
+/** Reads a file or, for `-`, stdin. Rejects with a `FileProblem` or a system error; stdin is bounded as files are. */
+async function readSource(path: string): Promise<string> {
+  if (path !== "-") return readTextFile(path);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin) {
+    chunks.push(Buffer.from(chunk));
+    size += chunk.length;
+    checkFile({ isFile: () => true, size });
+  }
+  return decodeText(Buffer.concat(chunks));
 }

@@ -5,7 +5,6 @@ import type { Problem } from "../../../shared/document/problem.ts";
 import { isTooDeep } from "../../../shared/json-depth.ts";
 import { Secret } from "../../../shared/secret.ts";
 import { type Imported, type ImportedMachine, refusedInput } from "./imported-machine.ts";
-import { parseJsonDocuments } from "./json-documents.ts";
 
 const Text = z.optional(z.nullable(z.string()));
 
@@ -171,4 +170,34 @@ function amt({ power_address }: PowerParameters): Translated {
 
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const MOST_DOCUMENTS = 10_000;
+
+/** Parses JSON documents that follow one another, as `cat` joins files. Throws a `SyntaxError` for anything else. */
+function parseJsonDocuments(text: string): readonly unknown[] {
+  const documents: unknown[] = [];
+  let depth = 0;
+  let start = 0;
+  let inString = false;
+  // Each character is read once: the text may be 16 MiB of anything.
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (inString) {
+      if (character === "\\") at += 1;
+      else if (character === '"') inString = false;
+    } else if (character === '"') inString = true;
+    else if (character === "{" || character === "[") depth += 1;
+    else if (character === "}" || character === "]") {
+      depth -= 1;
+      if (depth > 0) continue;
+      documents.push(JSON.parse(text.slice(start, at + 1)));
+      if (documents.length > MOST_DOCUMENTS) {
+        throw new SyntaxError(`has more than ${MOST_DOCUMENTS} documents`);
+      }
+      start = at + 1;
+    }
+  }
+  if (text.slice(start).trim() !== "") throw new SyntaxError("ends within a document");
+  return documents;
 }

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { defined } from "../../../shared/defined.ts";
-import type { Problem } from "../../../shared/document/problem.ts";
+import type { Checked, Problem } from "../../../shared/document/problem.ts";
+import { parseYaml, type YamlDocument } from "../../../shared/document/yaml-document.ts";
 import { decodeText, FileProblem, fileProblemOf } from "../../../shared/read-text-file.ts";
 import { Secret } from "../../../shared/secret.ts";
 import { readSecretText } from "../../../worker/document/secret-text.ts";
@@ -12,7 +13,6 @@ import { describeMachine } from "../../../worker/features/cluster-machines/descr
 import { loginUse } from "../../../worker/features/cluster-machines/secret-uses.ts";
 import { apiVersionOf, KINDS, keyOf, type ObjectName } from "../../../worker/kubernetes/client/kinds.ts";
 import { type Imported, type ImportedMachine, refusedInput } from "./imported-machine.ts";
-import { parseYamlDocuments } from "./yaml-documents.ts";
 
 const KubernetesObject = z.object({
   apiVersion: z.string(),
@@ -134,4 +134,35 @@ function loginOf({ connection }: ConnectionSource, namespace: string, secrets: R
 
 function valueUnder(values: z.infer<typeof Values>, key: string): string | undefined {
   return values && Object.hasOwn(values, key) ? values[key] : undefined;
+}
+
+const MOST_DOCUMENTS = 100_000;
+
+/** Reads all documents of a YAML stream. Empty ones are left out. Lines are those of the stream. */
+export function parseYamlDocuments(path: string, text: string): Checked<readonly YamlDocument[]> {
+  // A line that begins with --- ends the document, wherever it is (YAML 1.2 section 9.1.2).
+  const parts = text.split(/^---(?=\s|$)/m);
+  if (parts.length > MOST_DOCUMENTS) {
+    return { ok: false, problems: [{ source: path, message: `has more than ${MOST_DOCUMENTS} documents` }] };
+  }
+  const documents: YamlDocument[] = [];
+  const problems: Problem[] = [];
+  let before = 0;
+  for (const part of parts) {
+    const moved = moveBy(before);
+    const parsed = parseYaml(path, part);
+    if (!parsed.ok)
+      problems.push(...parsed.problems.map((problem) => ({ ...problem, source: moved(problem.source) })));
+    else if (parsed.value.value !== null) {
+      const { sourceOf } = parsed.value;
+      documents.push({ ...parsed.value, sourceOf: (keys) => moved(sourceOf(keys)) });
+    }
+    before += part.split("\n").length - 1;
+  }
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: documents, warnings: [] };
+}
+
+/** Moves the line of `file:line`. */
+function moveBy(lines: number): (source: string) => string {
+  return (source) => source.replace(/:(\d+)$/, (_, line: string) => `:${Number(line) + lines}`);
 }

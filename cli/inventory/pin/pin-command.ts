@@ -7,6 +7,7 @@ import { formatProblem } from "../../../shared/document/problem.ts";
 import { parseDurationMs } from "../../../shared/duration.ts";
 import { printableLine, programLine } from "../../../shared/printable.ts";
 import { readTextFile } from "../../../shared/read-text-file.ts";
+import { formatTable } from "../../../shared/table.ts";
 import type { MachineEntry } from "../../../worker/machines/inventory-schema.ts";
 import { parseEntries } from "../../../worker/machines/parse-inventory.ts";
 import { isAmong } from "../../../worker/policy/wildcard.ts";
@@ -20,8 +21,7 @@ import { listenForStop } from "../../stop-signal.ts";
 import { endWithUsage } from "../../usage-problem.ts";
 import { rewriteFile } from "../rewrite-file.ts";
 import { EditError, editFingerprints } from "./edit-fingerprints.ts";
-import { surveyTable } from "./show-survey.ts";
-import { type CertificateResult, surveyCertificates } from "./survey.ts";
+import { type CertificateResult, type Comparison, surveyCertificates } from "./survey.ts";
 
 const COMMAND = "pbnj-worker inventory pin";
 const SHORTEST_TIMEOUT_MS = 100;
@@ -166,4 +166,31 @@ function choose(flags: PinFlags, problems: string[]): Chosen | undefined {
 
 function complain(message: string): void {
   process.stderr.write(programLine(COMMAND, message));
+}
+
+const STATES: Readonly<Record<Comparison, string>> = {
+  new: "new",
+  pinned: "pinned",
+  changed: "CHANGED",
+  trusted: "trusted",
+};
+const HEAD = ["machine", "address", "state", "subject", "issuer", "valid", "fingerprint (SHA-256)"];
+
+/** A row per machine. The last column is never cut, because people compare fingerprints. */
+function surveyTable(results: readonly CertificateResult[]): string {
+  return formatTable(HEAD, results.map(rowOf));
+}
+
+function rowOf(result: CertificateResult): readonly string[] {
+  const { name, tls } = result.entry;
+  if (result.kind === "skipped") return [name, "", "skipped", "", "", "", "uses no TLS"];
+  if (result.kind === "paused") return [name, "", "paused", "", "", "", result.reason];
+  if (result.kind === "failed") return [name, result.address, "failed", "", "", "", result.error.message];
+  const { address, comparison, certificate } = result;
+  const { subject, issuer, from, until, term, fingerprint } = certificate;
+  const valid = `${from} to ${until}${term === "expired" ? " (expired)" : ""}`;
+  const other =
+    tls.fingerprint === undefined ? "not issued by caFile" : `the inventory has ${tls.fingerprint}`;
+  const remark = comparison === "changed" ? `, ${other}` : "";
+  return [name, address, STATES[comparison], subject, issuer, valid, `${fingerprint}${remark}`];
 }

@@ -1,7 +1,7 @@
 import type { Connection, TlsOptions } from "../../contract/connection.ts";
 import type { NameOption } from "../../contract/name-option.ts";
 import { defined } from "../../defined.ts";
-import { isIpv6 } from "../../is-ipv6.ts";
+import { isIpv6 } from "../../ip-address.ts";
 
 export interface Endpoint {
   readonly scheme: "https" | "http";

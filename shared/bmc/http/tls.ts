@@ -10,9 +10,8 @@ import {
 } from "node:tls";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
-import { isIpv6 } from "../../is-ipv6.ts";
+import { isIpv6, zoneProblem } from "../../ip-address.ts";
 import { textOf } from "../../text-of.ts";
-import { zoneProblem } from "../../zone-problem.ts";
 import { certificateError, connectError, handshakeError, pinError } from "./connection-error.ts";
 import { authority, type Endpoint } from "./endpoint.ts";
 import type { TlsSession } from "./tls-sessions.ts";

@@ -1,7 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import { isIPv4 } from "node:net";
 import { oneLine } from "../../contract/result.ts";
-import { isIpv6 } from "../../is-ipv6.ts";
+import { isIpv6 } from "../../ip-address.ts";
 
 /** A certificate in short texts. */
 export interface CertificateSummary {

@@ -3,7 +3,7 @@ import { isIPv4 } from "node:net";
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { SessionProvider } from "../../contract/vocabulary.ts";
 import { formatSeconds } from "../../duration.ts";
-import { isIpv6 } from "../../is-ipv6.ts";
+import { isIpv6 } from "../../ip-address.ts";
 import { TimeoutReached, withTimeout } from "../../timeout.ts";
 import type { Access } from "./access.ts";
 import type { NetworkSettings } from "./network-settings.ts";

@@ -1,6 +1,6 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
-import { ipv4Number, ipv4Subnet } from "../../ipv4.ts";
+import { ipv4Number, ipv4Subnet } from "../../ip-address.ts";
 import { describeUnread, incompleteList, type Unread } from "./unread.ts";
 
 /** A BMC's network interface. What the BMC does not report is absent. */

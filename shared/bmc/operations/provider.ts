@@ -7,7 +7,7 @@ import type { Logger } from "../../logger.ts";
 import type { Tracer } from "../../tracing/tracer.ts";
 import type { WireTap } from "../../tracing/wire-tap.ts";
 import type { SessionBase, SessionPrivilege } from "./access.ts";
-import { CAPABILITIES, type Capability, type Drivers } from "./table.ts";
+import { CAPABILITIES, type Capability, DRIVER_NAMES, type DriverName, type Drivers } from "./table.ts";
 
 /** A session with these drivers beyond power and boot. */
 export type SessionWith<Name extends Capability> = SessionBase &
@@ -66,6 +66,34 @@ export function defineProvider<const Name extends Capability>({
   open,
 }: ProviderDefinition<Name>): Provider {
   return { name, capabilities: new Set<Capability>(capabilities), open };
+}
+
+/** How a provider makes each of its drivers of what a session has. */
+export type DriverFactories<Parts> = {
+  readonly [Name in DriverName]?: (parts: Parts) => Drivers[Name];
+};
+
+type Made<Factories> = {
+  readonly [Name in keyof Factories]: Factories[Name] extends (parts: never) => infer Driver
+    ? Driver
+    : never;
+};
+
+/** The drivers of one session. */
+export function makeDrivers<Parts, Factories extends DriverFactories<Parts>>(
+  factories: Factories & DriverFactories<Parts>,
+  parts: Parts,
+): Made<Factories> {
+  const made = DRIVER_NAMES.map((name) => [name, factories[name]?.(parts)] as const);
+  return Object.fromEntries(made.filter(([, driver]) => driver !== undefined)) as Made<Factories>;
+}
+
+/** What these drivers make possible beyond power and boot. */
+export function capabilitiesOf<Factories extends DriverFactories<never>>(
+  factories: Factories,
+): readonly Extract<keyof Factories, Capability>[] {
+  type Name = Extract<keyof Factories, Capability>;
+  return CAPABILITIES.filter((name): name is Name => factories[name] !== undefined);
 }
 
 /** What is known of an open session and its BMC without a request. */

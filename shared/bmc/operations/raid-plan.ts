@@ -137,7 +137,10 @@ export function planVolumes(
       const { name, level, bytes } = want;
       const serials = drives.flatMap(({ id, serialNumber }) => (serialNumber ? [[id, serialNumber]] : []));
       planned.set(name, {
-        ...{ name, level, drives: drives.map(({ id }) => id), serialNumbers: Object.fromEntries(serials) },
+        name,
+        level,
+        drives: drives.map(({ id }) => id),
+        serialNumbers: Object.fromEntries(serials),
         ...defined({ bytes }),
       });
     }

@@ -63,7 +63,9 @@ export function commandAnonymiser(anonymiser: Anonymiser, sdrs: ReadonlyMap<numb
     const kept = data && keptBytes(one, data);
     const shown = answer && (asksForRecord(one) ? recordAnswer(one, sdrs) : keptAnswer(one, answer));
     return {
-      ...{ command: anonymiser.text(command), netFn, code },
+      command: anonymiser.text(command),
+      netFn,
+      code,
       ...(kept && { data: hex(kept) }),
       ...(completionCode !== undefined && { completionCode }),
       ...(shown && { answer: hex(shown) }),

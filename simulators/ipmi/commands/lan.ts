@@ -1,4 +1,4 @@
-import { ipv4Mask, ipv4Prefix } from "../../../shared/ipv4.ts";
+import { ipv4Mask, ipv4Prefix } from "../../../shared/ip-address.ts";
 import type { SimulatedMachine, SimulatedNetwork } from "../../machine.ts";
 import { LEVELS } from "../users.ts";
 import { type Commands, INVALID_FIELD, WRONG_LENGTH } from "./handler.ts";

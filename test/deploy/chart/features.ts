@@ -1,6 +1,6 @@
 import { RIGHTS as INVENTORY_RIGHTS } from "../../../worker/features/cluster-machines/machine-rights.ts";
 import { rufioRights } from "../../../worker/features/rufio/rufio-rights.ts";
-import { RIGHTS as WAKE_UP_RIGHTS } from "../../../worker/features/wake-up/wake-up-rights.ts";
+import { RIGHTS as WAKE_UP_RIGHTS } from "../../../worker/features/wake-up/wake-up-feature.ts";
 import type { NeededRight } from "../../../worker/kubernetes/client/needed-right.ts";
 import { RIGHTS as EVENT_RIGHTS } from "../../../worker/kubernetes/events/event-rights.ts";
 import { leaderRights } from "../../../worker/kubernetes/leader/leader-rights.ts";

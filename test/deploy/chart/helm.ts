@@ -1,10 +1,9 @@
 import { accessSync, constants } from "node:fs";
-import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
+import { cp, mkdir, writeFile } from "node:fs/promises";
 import { basename, delimiter, join } from "node:path";
 import { execa } from "execa";
 import { describe } from "vitest";
-import { parse, parseAllDocuments, stringify } from "yaml";
-import { z } from "zod";
+import { parseAllDocuments, stringify } from "yaml";
 import { openFolder } from "../../support/folder.ts";
 import { type Manifest, manifestOf } from "./manifest.ts";
 import type { Values } from "./values.ts";
@@ -50,22 +49,6 @@ export async function runHelm(command: readonly string[], values: Values): Promi
 
 export function template(values: Values): Promise<Run> {
   return runHelm(["template", RELEASE], values);
-}
-
-/** What Helm says after an installation, which it says by itself only where it reaches a cluster. */
-export async function notes(values: Values): Promise<readonly string[]> {
-  return inFolder(async (folder) => {
-    const chart = join(folder, "chart");
-    await cp(CHART, chart, { recursive: true });
-    const text = await readFile(join(chart, "templates/NOTES.txt"), "utf8");
-    await writeFile(join(chart, "templates/_notes.tpl"), `{{ define "notes" }}${text}{{ end }}`);
-    await writeFile(join(chart, "templates/notes.yaml"), `notes: {{ include "notes" . | toJson }}\n`);
-    await writeFile(join(folder, "values.yaml"), yaml11(values));
-    const shown = ["--show-only", "templates/notes.yaml", "--values", join(folder, "values.yaml")];
-    const { ok, text: output } = await run(["template", RELEASE, chart, ...shown, ...SURROUNDINGS]);
-    if (!ok) throw new Error(output);
-    return z.object({ notes: z.string() }).parse(parse(output)).notes.trimEnd().split("\n");
-  });
 }
 
 /**

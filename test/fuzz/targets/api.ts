@@ -18,7 +18,6 @@ export const apiTargets: readonly Target[] = [
     around: [["-----BEGIN PUBLIC KEY-----", "-----END PUBLIC KEY-----"]],
     call: parseJwtPublicKeys,
     throws: isFileProblem,
-    covers: ["parseJwtPublicKeys"],
   },
   {
     name: "secrets of tokens",
@@ -26,6 +25,5 @@ export const apiTargets: readonly Target[] = [
     tokens: ["\n", SECRET, "-----BEGIN "],
     call: parseJwtSecrets,
     throws: isFileProblem,
-    covers: ["parseJwtSecrets"],
   },
 ];

@@ -21,8 +21,7 @@ import {
   parseRefusal,
 } from "../../../shared/bmc/providers/ipmitool/failure.ts";
 import { faultOf } from "../../../shared/bmc/providers/ironic/fault.ts";
-import { NodeState } from "../../../shared/bmc/providers/ironic/node-state.ts";
-import { refusalOf as refusalOfNode } from "../../../shared/bmc/providers/ironic/occupation.ts";
+import { NodeState, refusalOf as refusalOfNode } from "../../../shared/bmc/providers/ironic/node-state.ts";
 import { LogEvent, parseLogEvent } from "../../../shared/bmc/providers/redfish/drivers/log-event.ts";
 import { clockMs } from "../../../shared/bmc/providers/redfish/drivers/manager.ts";
 import { parseHint } from "../../../shared/bmc/providers/redfish/hint.ts";
@@ -148,7 +147,6 @@ export const bmcTargets: readonly Target[] = [
     longest: HEADER,
     call: parseChallenge,
     throws: isBmcError,
-    covers: ["parseChallenge"],
   },
   {
     name: "xml",
@@ -179,7 +177,6 @@ export const bmcTargets: readonly Target[] = [
       return [faultError(root, "Get", "command"), parsePowerStatus(root)];
     },
     throws: isBmcError,
-    covers: ["parseXml", "parsePowerStatus", "readFault"],
   },
   {
     name: "wsman-message",
@@ -211,7 +208,6 @@ export const bmcTargets: readonly Target[] = [
       WsmanRequest.optional().parse(asked);
       WsmanAnswer.optional().parse(answer);
     },
-    covers: ["readWsmanRequest", "readWsmanAnswer"],
   },
   {
     name: "entity-tag",
@@ -219,7 +215,6 @@ export const bmcTargets: readonly Target[] = [
     tokens: ['""', '\\"', "W/", '-gzip"', '"a'],
     longest: HEADER,
     call: (input) => readEtag(input, input),
-    covers: ["readEtag"],
   },
   {
     name: "retry-after",
@@ -231,7 +226,6 @@ export const bmcTargets: readonly Target[] = [
       if (result !== undefined && !(Number(result) >= 0 && Number(result) <= 600_000))
         throw new Error(`waits ${result}`);
     },
-    covers: ["parseRetryAfterMs"],
   },
   {
     name: "redfish-resource",
@@ -249,7 +243,6 @@ export const bmcTargets: readonly Target[] = [
         }
       });
     },
-    covers: ["parseResource"],
   },
   {
     name: "redfish-refusal",
@@ -279,7 +272,6 @@ export const bmcTargets: readonly Target[] = [
       if (message.length > 1_000 || message.includes("secret!") || redacted.includes("secret!"))
         throw new Error(message);
     },
-    covers: ["readRefusal", "readDenial", "readProblem", "redact"],
   },
   {
     name: "redfish-task",
@@ -307,7 +299,6 @@ export const bmcTargets: readonly Target[] = [
       if (message.includes("secret!") || message.length > 2_000) throw new Error(message);
       if (typeof isGiven !== "boolean") throw new Error(String(isGiven));
     },
-    covers: ["readTaskBody"],
   },
   {
     name: "redfish-link",
@@ -320,7 +311,6 @@ export const bmcTargets: readonly Target[] = [
         throw new Error(`leads to ${result}`);
       }
     },
-    covers: [],
   },
   {
     name: "redfish-log-entry",
@@ -348,7 +338,6 @@ export const bmcTargets: readonly Target[] = [
       ];
       return entries.map((entry) => parseLogEvent(entry, about));
     },
-    covers: ["parseLogEvent"],
   },
   {
     name: "redfish-clock",
@@ -358,14 +347,12 @@ export const bmcTargets: readonly Target[] = [
       clockMs({ DateTime: input, DateTimeLocalOffset: "+01:00" } as never),
       clockMs({ DateTime: "2026-01-02T03:04:05", DateTimeLocalOffset: input } as never),
     ],
-    covers: [],
   },
   {
     name: "certificate",
     seeds: [CERTIFICATE, CERTIFICATE + CERTIFICATE],
     tokens: ["-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----", "PRIVATE KEY", "\n"],
     call: (input) => readChain(input, { host: "192.0.2.11", nowMs: 1_800_000_000_000 }),
-    covers: ["readChain"],
   },
   {
     name: "signing-request",
@@ -373,7 +360,6 @@ export const bmcTargets: readonly Target[] = [
     tokens: ["-----BEGIN ", "-----END ", "NEW ", "CERTIFICATE REQUEST-----", "\r\n"],
     call: (input) => checkSigningRequest(input, { commonName: "bmc-7", alternativeNames: ["192.0.2.11"] }),
     throws: isBmcError,
-    covers: ["checkSigningRequest"],
   },
   {
     name: "hint",
@@ -387,7 +373,6 @@ export const bmcTargets: readonly Target[] = [
       const [hint] = result as readonly [ReturnType<typeof parseHint>];
       if (hint && !hint.system.startsWith("/")) throw new Error(`leads to ${hint.system}`);
     },
-    covers: ["parseHint", "readHint"],
   },
   {
     name: "rpc-answer",
@@ -402,21 +387,18 @@ export const bmcTargets: readonly Target[] = [
       return refusalOf(response, "POST /", "command")?.message;
     },
     throws: isBmcError,
-    covers: ["readResponse"],
   },
   {
     name: "rpc-timestamp",
     seeds: ["2006-01-02T15:04:05Z07:00", "Mon, 02 Jan 2006 03:04:05.000 PM MST"],
     tokens: ["2006", ".000", ",999", "-0700", "_2", "January", "Jan"],
     call: (input) => formatTimestamp(input, 1_700_000_000_000),
-    covers: [],
   },
   {
     name: "home-assistant-state",
     seeds: ['{"entity_id":"switch.a","state":"on"}'],
     tokens: [...JSON_TOKENS, '"state":'],
     call: (input) => EntityState.safeParse(jsonOf(input)),
-    covers: [],
   },
   {
     name: "ironic-answer",
@@ -429,7 +411,6 @@ export const bmcTargets: readonly Target[] = [
       const node = NodeState.safeParse(jsonOf(input));
       return [faultOf(input), node.success ? refusalOfNode(node.data, []) : undefined];
     },
-    covers: [],
   },
   {
     name: "ipmitool-output",
@@ -438,7 +419,6 @@ export const bmcTargets: readonly Target[] = [
     longest: PROGRAM_OUTPUT,
     call: (input) => parseRawOutput(input),
     throws: isBmcError,
-    covers: ["parseRawOutput"],
   },
   {
     name: "ipmitool-failure",
@@ -453,7 +433,6 @@ export const bmcTargets: readonly Target[] = [
     ],
     longest: PROGRAM_OUTPUT,
     call: (input) => [parseRefusal(input), essenceOf(input), failureOf(command as never, input)],
-    covers: ["parseRefusal"],
   },
   {
     name: "connection",
@@ -468,14 +447,12 @@ export const bmcTargets: readonly Target[] = [
       ['{"host":"a","providers":[', "]}"],
     ],
     call: (input) => Connection.safeParse(jsonOf(input)),
-    covers: [],
   },
   {
     name: "action-input",
     seeds: ["true", "12", "off"],
     tokens: ["1", "0x", "e"],
     call: (input) => [readBoolean(input), readInteger(input)],
-    covers: ["readBoolean", "readInteger"],
   },
   {
     name: "image-address",
@@ -506,6 +483,5 @@ export const bmcTargets: readonly Target[] = [
         if (!isSameImage(spelling, input)) throw new Error(`${spelling} is not ${input}`);
       }
     },
-    covers: ["parseImageAddress", "imageSpellings", "isSameImage", "withoutCredentials"],
   },
 ];

@@ -19,7 +19,6 @@ export const discoverTargets: readonly Target[] = [
       if (hosts.length > MOST_ADDRESSES || (hosts.length > 0 && problems.length > 0))
         throw new Error("unbounded");
     },
-    covers: ["parseTargets"],
   },
   {
     name: "discover-leases",
@@ -41,13 +40,11 @@ export const discoverTargets: readonly Target[] = [
       "address,",
     ],
     call: readLeases,
-    covers: ["readLeases"],
   },
   {
     name: "discover-ssdp",
     seeds: [REPLY],
     tokens: ["\r\n", ":", "ST:", "AL:", "<", ">", "https://", "HTTP/1.1 200"],
     call: (input) => readReply(bytesOf(input), "192.0.2.9"),
-    covers: ["readReply"],
   },
 ];

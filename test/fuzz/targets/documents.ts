@@ -1,9 +1,9 @@
 import { parseTasks } from "../../../actions/run-tasks/parse-tasks.ts";
-import { canonicalHost } from "../../../shared/canonical-host.ts";
 import { parseImageReference } from "../../../shared/contract/image-reference.ts";
 import { composeYaml } from "../../../shared/document/compose-yaml.ts";
 import { parseYaml } from "../../../shared/document/yaml-document.ts";
 import { parseDurationMs } from "../../../shared/duration.ts";
+import { canonicalHost } from "../../../shared/ip-address.ts";
 import { nearestName } from "../../../shared/nearest-name.ts";
 import { parseRecording } from "../../../shared/recording/recording.ts";
 import { formatTable } from "../../../shared/table.ts";
@@ -123,7 +123,6 @@ export const documentTargets: readonly Target[] = [
       if (offsets.some((offset) => offset < 0 || offset > input.length))
         throw new Error("an offset is outside");
     },
-    covers: ["substitute"],
   },
   {
     name: "template",
@@ -141,7 +140,6 @@ export const documentTargets: readonly Target[] = [
         throw new Error(`${parsed.problems.length} problems`);
       }
     },
-    covers: ["parseTemplate", "Reading", "Fields"],
   },
   {
     name: "workflow",
@@ -153,7 +151,6 @@ export const documentTargets: readonly Target[] = [
       const parsed = result as ReturnType<typeof parseWorkflow>;
       if (!parsed.ok && parsed.problems.length === 0) throw new Error("refused without a problem");
     },
-    covers: ["parseWorkflow"],
   },
   {
     name: "recording",
@@ -172,7 +169,6 @@ export const documentTargets: readonly Target[] = [
     around: [['{"resources":{"/redfish/v1":', "}}"]],
     call: (input) => parseRecording(Buffer.from(input)),
     throws: (thrown) => thrown instanceof Error && !thrown.message.includes("\n"),
-    covers: ["parseRecording"],
   },
   {
     name: "yaml-nodes",
@@ -181,7 +177,6 @@ export const documentTargets: readonly Target[] = [
     around: [["{", "}"]],
     call: composeYaml,
     throws: (thrown) => thrown instanceof RangeError,
-    covers: ["composeYaml"],
   },
   {
     name: "yaml",
@@ -194,7 +189,6 @@ export const documentTargets: readonly Target[] = [
       if (parsed.ok) parsed.value.sourceOf(["a", 0, "b"]);
       else if (parsed.problems.length === 0) throw new Error("refused without a problem");
     },
-    covers: ["parseYaml"],
   },
   {
     name: "identity-kubeconfig",
@@ -204,7 +198,6 @@ export const documentTargets: readonly Target[] = [
     longest: YAML_LONGEST,
     call: (input) => parseIdentityKubeconfig(input, undefined),
     throws: (thrown) => thrown instanceof KubernetesError,
-    covers: ["parseIdentityKubeconfig"],
   },
   {
     name: "baremetalhost-address",
@@ -216,7 +209,6 @@ export const documentTargets: readonly Target[] = [
     tokens: ["+http", "redfish://", "ipmi:", "[::1]", ":623", "?privilegelevel=", "//", "@", "%2f"],
     longest: 4_000,
     call: readAddress,
-    covers: ["readAddress"],
   },
   {
     name: "network",
@@ -227,7 +219,6 @@ export const documentTargets: readonly Target[] = [
       canonicalHost(input);
       return parseNetwork(input);
     },
-    covers: ["parseNetwork"],
   },
   {
     name: "inventory",
@@ -243,7 +234,6 @@ export const documentTargets: readonly Target[] = [
         readFile: () => "",
         alone: true,
       }),
-    covers: ["parseInventory"],
   },
   {
     name: "policy-file",
@@ -255,7 +245,6 @@ export const documentTargets: readonly Target[] = [
     ],
     longest: YAML_LONGEST,
     call: (input) => parsePolicy("/etc/policy.yaml", input),
-    covers: ["parsePolicy"],
   },
   {
     name: "configuration",
@@ -263,7 +252,6 @@ export const documentTargets: readonly Target[] = [
     tokens: [...YAML_TOKENS, "runtime: docker\n", "grpcServer: a:1\n", "rutnime: a\n"],
     longest: YAML_LONGEST,
     call: (input) => loadConfig({ flags: { config: "/etc/worker.yaml" }, env: {}, readFile: () => input }),
-    covers: [],
   },
   {
     name: "tasks",
@@ -271,7 +259,6 @@ export const documentTargets: readonly Target[] = [
     tokens: [...YAML_TOKENS, "- action: power-on\n", "{action: power-off},"],
     longest: YAML_LONGEST,
     call: (input) => parseTasks("TASKS", input),
-    covers: ["parseTasks"],
   },
   {
     name: "values",
@@ -281,7 +268,6 @@ export const documentTargets: readonly Target[] = [
       parseDurationMs(input),
       ...[size, count, span, list].map((schema) => schema.safeParse(input)),
     ],
-    covers: ["parseDurationMs"],
   },
   {
     name: "image-reference",
@@ -291,7 +277,6 @@ export const documentTargets: readonly Target[] = [
     holds: (result, input) => {
       if (result !== undefined && input.length > 600) throw new Error("an image reference without end");
     },
-    covers: ["parseImageReference"],
   },
   {
     name: "suggestion",
@@ -302,7 +287,6 @@ export const documentTargets: readonly Target[] = [
       nearestName("power-of", [input]),
       nearestName("power-of", input.split(" ")),
     ],
-    covers: ["nearestName"],
   },
   {
     name: "table",
@@ -317,6 +301,5 @@ export const documentTargets: readonly Target[] = [
     holds: (result) => {
       if (/[\p{Cc}\u202e]/u.test(String(result).replaceAll("\n", ""))) throw new Error("a control character");
     },
-    covers: [],
   },
 ];

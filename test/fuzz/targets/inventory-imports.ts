@@ -43,7 +43,6 @@ export const inventoryImportTargets: readonly Target[] = [
     tokens: ["a,", '"', '""', "\n", "\r\n", ";", "\t", "name,bmc\n", "a,b\n", "constructor"],
     around: [["name,bmc\n", ""]],
     call: composed(readCsv),
-    covers: ["readCsv"],
   },
   {
     name: "import-maas",
@@ -51,7 +50,6 @@ export const inventoryImportTargets: readonly Target[] = [
     tokens: ["{}", "[]", '"', '\\"', "[", "]", '{"system_id": "a", "hostname": "b"},', '"__proto__": {},'],
     around: [["[", "]"]],
     call: composed(readMaas),
-    covers: ["readMaas", "parseJsonDocuments"],
   },
   {
     name: "import-rufio",
@@ -59,7 +57,6 @@ export const inventoryImportTargets: readonly Target[] = [
     tokens: ["---\n", "--- ", "...\n", "- a\n", "kind: Machine\n", "&a ", "*a,", "items: []\n"],
     longest: YAML_LONGEST,
     call: composed(readRufio),
-    covers: ["readRufio", "parseYamlDocuments"],
   },
   {
     name: "fingerprint-edit",
@@ -75,6 +72,5 @@ export const inventoryImportTargets: readonly Target[] = [
       return editFingerprints(input, pins);
     },
     throws: (thrown) => thrown instanceof EditError,
-    covers: ["parseEntries"],
   },
 ];

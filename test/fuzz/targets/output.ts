@@ -72,7 +72,6 @@ export const outputTargets: readonly Target[] = [
       if ((result as string[]).some((line) => line.length > 1_100 || line.includes("\n")))
         throw new Error("a long line");
     },
-    covers: ["LineSplitter"],
   },
   {
     name: "log-stream",
@@ -85,7 +84,6 @@ export const outputTargets: readonly Target[] = [
       return stream.end();
     },
     holds: (result) => void JSON.stringify(result),
-    covers: [],
   },
   {
     name: "result-line",
@@ -97,7 +95,6 @@ export const outputTargets: readonly Target[] = [
     ],
     call: parseResultLine,
     holds: (result) => void JSON.stringify(result),
-    covers: ["parseResultLine"],
   },
   {
     name: "log-line",
@@ -116,7 +113,6 @@ export const outputTargets: readonly Target[] = [
       if (/[\p{Cc}\u2028]/u.test(text.slice(0, -1).replaceAll("\t", "")))
         throw new Error("a control character");
     },
-    covers: ["readLogLine", "LogTail"],
   },
   {
     name: "status-page-text",
@@ -138,7 +134,6 @@ export const outputTargets: readonly Target[] = [
       const [, html] = result as readonly [string, string];
       if (/[<>"'\u202e]/.test(html)) throw new Error("markup or a change of direction");
     },
-    covers: ["printableLines", "RecentLines"],
   },
   {
     name: "redaction",
@@ -149,7 +144,6 @@ export const outputTargets: readonly Target[] = [
       if (formsOf(SECRET).some((form) => form.length >= 8 && String(result).includes(form)))
         throw new Error("a secret is left");
     },
-    covers: ["redactor"],
   },
   {
     name: "spans-line",
@@ -160,14 +154,12 @@ export const outputTargets: readonly Target[] = [
       [`${SPANS.slice(0, SPANS.indexOf('[{"key"'))}[`, "]}]}]}]}"],
     ],
     call: readSpans,
-    covers: ["readSpans"],
   },
   {
     name: "trace-parent",
     seeds: [`00-${"1".repeat(32)}-${"2".repeat(16)}-01`, "service.name=a,b=%20c"],
     tokens: ["00-", "a=b,", " = ", "%", "%zz"],
     call: (input) => [parseTraceParent(input), parseKeyValues(input)],
-    covers: ["parseTraceParent", "parseKeyValues"],
   },
   {
     name: "docker-stream",
@@ -189,7 +181,6 @@ export const outputTargets: readonly Target[] = [
     holds: (result, input) => {
       if (Number(result) > input.length) throw new Error("more payload than bytes");
     },
-    covers: ["MultiplexedStreamReader"],
   },
   {
     name: "pod-log",
@@ -204,6 +195,5 @@ export const outputTargets: readonly Target[] = [
       }
       return output.end(undefined);
     },
-    covers: [],
   },
 ];

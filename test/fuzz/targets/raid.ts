@@ -11,6 +11,5 @@ export const raidTargets: readonly Target[] = [
       const { volumes, problems } = result as ReturnType<typeof parseVolumes>;
       if (volumes.length === 0 && problems.length === 0) throw new Error("neither volumes nor problems");
     },
-    covers: ["parseVolumes"],
   },
 ];

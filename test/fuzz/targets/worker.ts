@@ -5,7 +5,7 @@ import { withoutServiceLinks } from "../../../actions/harness/input/environment.
 import { parseFlags } from "../../../actions/harness/input/flags.ts";
 import { reference as inventory } from "../../../actions/inventory/reference.ts";
 import powerOff from "../../../actions/power-off/action.ts";
-import { readBashWords } from "../../../cli/completion/bash-words.ts";
+import { readBashWords } from "../../../cli/complete.ts";
 import { parseArguments } from "../../../shared/contract/given.ts";
 import { decodeText, FileProblem } from "../../../shared/read-text-file.ts";
 import { actionEntries } from "../../../worker/core/action/action-journal.ts";
@@ -19,7 +19,7 @@ import {
   describeMachine,
 } from "../../../worker/features/cluster-machines/described-machine.ts";
 import { timestampLayout } from "../../../worker/features/cluster-machines/timestamp-layout.ts";
-import { openMetricsText, preferredFormat } from "../../../worker/features/metrics/exposition.ts";
+import { openMetricsText, preferredFormat } from "../../../worker/features/metrics/metrics.ts";
 import { machineStatus } from "../../../worker/features/rufio/machine-status.ts";
 import { outOfBand } from "../../../worker/features/rufio/out-of-band.ts";
 import { jobOf, machineOf, taskOf } from "../../../worker/features/rufio/rufio-kinds.ts";
@@ -29,9 +29,9 @@ import { addressOf, matches, queryOf } from "../../../worker/features/status/vie
 import { errorOfAnswer, errorOfEvent } from "../../../worker/kubernetes/client/kubernetes-error.ts";
 import { HttpAddress } from "../../../worker/listener/http/http-settings.ts";
 import { namesLoopback } from "../../../worker/listener/loopback.ts";
-import { lastErrorLine } from "../../../worker/machines/last-error-line.ts";
 import { lockKeyOf, serviceLockKey } from "../../../worker/machines/lock-key.ts";
 import { parsePrinted } from "../../../worker/machines/printed-secrets.ts";
+import { lastErrorLine } from "../../../worker/machines/run-secret-command.ts";
 import { matchesImagePattern } from "../../../worker/policy/image-rule.ts";
 import { Policy } from "../../../worker/policy/policy.ts";
 import { volumeProblem } from "../../../worker/policy/volume-rule.ts";
@@ -57,11 +57,11 @@ import { launchName } from "../../../worker/runtimes/launch-name.ts";
 import { MalformedAction } from "../../../worker/sources/action-fields.ts";
 import { messagesOf } from "../../../worker/sources/grpc/call.ts";
 import { createDialer } from "../../../worker/sources/grpc/dial.ts";
-import { repairStatus } from "../../../worker/sources/grpc/repair-status.ts";
-import { ServerAddress } from "../../../worker/sources/server/server-address.ts";
+import { repairStatus } from "../../../worker/sources/grpc/http2-connection.ts";
+import { ServerAddress } from "../../../worker/sources/server/server-settings.ts";
 import { agentAttributes } from "../../../worker/sources/tink/agent-attributes.ts";
 import { ActionResponseSchema, AgentAttributesSchema } from "../../../worker/sources/tink/gen/workflow_pb.ts";
-import { pollOfError } from "../../../worker/sources/tink/poll-error.ts";
+import { pollOfError } from "../../../worker/sources/tink/tink-api.ts";
 import { actionOf } from "../../../worker/sources/tink/tink-messages.ts";
 import { entryOf } from "../../worker/core/journal/entries.ts";
 import { bytesOf, latin, type Target } from "../target.ts";
@@ -123,7 +123,6 @@ export const workerTargets: readonly Target[] = [
       const [bytes] = (result ?? [0]) as [number];
       if (bytes > 64 * 1_024) throw new Error(`attributes of ${bytes} bytes`);
     },
-    covers: [],
   },
   {
     name: "grpc-message",
@@ -135,7 +134,6 @@ export const workerTargets: readonly Target[] = [
       return [...messagesOf(answer, ActionResponseSchema)];
     },
     throws: (thrown) => thrown instanceof ConnectError,
-    covers: [],
   },
   {
     name: "grpc-action",
@@ -152,7 +150,6 @@ export const workerTargets: readonly Target[] = [
       return [action, launchName(action), folderName(action.workflowId)];
     },
     throws: (thrown) => thrown instanceof MalformedAction,
-    covers: [],
   },
   {
     name: "grpc-status",
@@ -173,7 +170,6 @@ export const workerTargets: readonly Target[] = [
         return pollOfError(thrown);
       }
     },
-    covers: [],
   },
   {
     name: "server-address",
@@ -187,7 +183,6 @@ export const workerTargets: readonly Target[] = [
       }
       return [ServerAddress.safeParse(input), HttpAddress.safeParse(input)];
     },
-    covers: [],
   },
   {
     name: "engine-answer",
@@ -209,7 +204,6 @@ export const workerTargets: readonly Target[] = [
         }
       }
     },
-    covers: ["parseAnswer"],
   },
   {
     name: "cluster-object",
@@ -248,7 +242,6 @@ export const workerTargets: readonly Target[] = [
         pod.success && observedPod(pod.data),
       ];
     },
-    covers: ["readTask", "readOperation"],
   },
   {
     name: "cluster-condition",
@@ -259,7 +252,6 @@ export const workerTargets: readonly Target[] = [
       const seen = { contactable: false, message: "away", refused: false } as const;
       return [machineStatus({ powerState: "on", conditions }, seen, 0), timestampLayout(message)];
     },
-    covers: [],
   },
   {
     name: "cluster-refusal",
@@ -269,14 +261,12 @@ export const workerTargets: readonly Target[] = [
       errorOfAnswer("get pods", 404, input, input.slice(0, 20)),
       errorOfEvent("watch pods", jsonOf(input)),
     ],
-    covers: [],
   },
   {
     name: "termination-message",
     seeds: ['log\n{"action":"a","ok":false,"class":"bmc","message":"no","durationMs":1,"roundTrips":0}\n'],
     tokens: ["\n", "{}\n"],
     call: terminationResult,
-    covers: [],
   },
   {
     name: "journal-entry",
@@ -288,7 +278,6 @@ export const workerTargets: readonly Target[] = [
     around: [[`${JSON.stringify(entryOf("a1", "launched")).slice(0, -2)},`, "}}"]],
     longest: 64 * 1_024,
     call: (text) => decodeEntry(text, actionEntries),
-    covers: ["decodeEntry"],
   },
   {
     name: "wildcard",
@@ -305,35 +294,30 @@ export const workerTargets: readonly Target[] = [
         matchesImagePattern(input.slice(0, 50), reference),
       ];
     },
-    covers: ["matchesWildcard", "matchesName", "matchesImagePattern"],
   },
   {
     name: "volume",
     seeds: ["/dev:/dev:ro", "/var/run/docker.sock:/a", "/a/../b:/c"],
     tokens: ["/", "/..", "/a", ":ro", ",ro"],
     call: (input) => volumeProblem(input, VOLUMES, { workflowId: "default/w" }),
-    covers: [],
   },
   {
     name: "engine-address",
     seeds: ["unix:///run/docker.sock", "tcp://[::1]:2376", "tcp://engine.example:99999/"],
     tokens: ["tcp://", "[", "]", ":", "/", "a.b"],
     call: parseEngineAddress,
-    covers: ["parseEngineAddress"],
   },
   {
     name: "registry-name",
     seeds: ["https://index.docker.io/v1/", "registry.example:5000", "[::1]:5000"],
     tokens: ["https://", "/v2/", ":", ".", "a-"],
     call: parseRegistryName,
-    covers: ["parseRegistryName"],
   },
   {
     name: "boot-time",
     seeds: ["12345678-1234-1234-1234-123456789012+1234"],
     tokens: ["-", "+1", "a"],
     call: parseBootTime,
-    covers: ["parseBootTime"],
   },
   {
     name: "secret-text",
@@ -352,7 +336,6 @@ export const workerTargets: readonly Target[] = [
       }
       return problems;
     },
-    covers: ["readSecretText", "parsePrinted", "decodeText"],
   },
   {
     name: "command-failure",
@@ -361,7 +344,6 @@ export const workerTargets: readonly Target[] = [
     longest: COMMAND_OUTPUT,
     // A line is cut at a thousand characters before it comes here.
     call: (input) => lastErrorLine(input.slice(0, 1_000), input, [input]),
-    covers: [],
   },
   {
     name: "status-page-query",
@@ -372,7 +354,6 @@ export const workerTargets: readonly Target[] = [
       const query = queryOf(new URLSearchParams(input));
       return [addressOf("/", query), matches(query, input)];
     },
-    covers: ["matches"],
   },
   {
     name: "http-headers",
@@ -384,14 +365,12 @@ export const workerTargets: readonly Target[] = [
     tokens: [",", ";q=1", "text/plain,", "localhost.", "a."],
     longest: HEADER,
     call: (input) => [preferredFormat(input), namesLoopback(input)],
-    covers: [],
   },
   {
     name: "metrics-text",
     seeds: ["# HELP a_total b\n# TYPE a_total counter\na_total 1\n"],
     tokens: ["_total", "# TYPE a_total counter\n", "# HELP "],
     call: openMetricsText,
-    covers: [],
   },
   {
     name: "names",
@@ -402,7 +381,6 @@ export const workerTargets: readonly Target[] = [
       const [folder] = result as readonly [string];
       if (!isFolderName(folder)) throw new Error(`${folder} is no name of a folder`);
     },
-    covers: [],
   },
   {
     name: "action-arguments",
@@ -415,6 +393,5 @@ export const workerTargets: readonly Target[] = [
       const flags = parseFlags(powerOff, words);
       return [flags, parseArguments(words), readBashWords(words), withoutServiceLinks({ [input]: input })];
     },
-    covers: ["parseFlags", "parseArguments", "readBashWords"],
   },
 ];

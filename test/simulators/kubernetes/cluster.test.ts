@@ -40,29 +40,6 @@ async function watchSecrets(resourceVersion: string, more: Record<string, string
 }
 
 describe("a watch", () => {
-  test("with an expired version ends with an error event", async () => {
-    const { resourceVersion } = await client.list(SECRETS);
-    cluster.expireHistory();
-
-    const seen = await watchSecrets(resourceVersion);
-
-    await vi.waitFor(() => expect(seen).toEqual(["ERROR 410", "end"]), SOON);
-  });
-
-  test("can be broken, or kept open in silence", async () => {
-    const broken = await watchSecrets("");
-    cluster.dropWatches({ resource: "secrets" });
-    await vi.waitFor(() => expect(broken).toEqual(["broken"]), SOON);
-
-    const silent = await watchSecrets("");
-    cluster.dropWatches({ silently: true });
-    const other = await watchSecrets("");
-    makeSecret("a");
-
-    await vi.waitFor(() => expect(other).toEqual(["ADDED a"]), SOON);
-    expect(silent).toEqual([]);
-  });
-
   test("misses what happens in a gap, which a list has", async () => {
     const seen = await watchSecrets("");
 
@@ -118,33 +95,6 @@ describe("users", () => {
     await expect(user.get(SECRETS)).rejects.toMatchObject({ status: 401 });
     await user.close();
   });
-
-  test("of the control plane are not recorded", async () => {
-    const controlPlane = new ClusterClient(cluster.controlPlane);
-
-    await client.create(SECRETS, { metadata: { name: "a" } });
-    await controlPlane.list(SECRETS);
-    await controlPlane.close();
-
-    expect(cluster.requests).toMatchObject([
-      { verb: "create", resource: "secrets", namespace: "default", user: "kubernetes-admin" },
-    ]);
-    expect([cluster.countBy(), cluster.countBy("create", "secrets"), cluster.countBy("list")]).toEqual([
-      1, 1, 0,
-    ]);
-  });
-});
-
-test("custom kinds come and go", async () => {
-  const path = "/apis/tinkerbell.org/v1alpha2/workflows";
-  await expect(client.list(path)).rejects.toMatchObject({ status: 404, message: "404 page not found" });
-
-  cluster.addCrds("v1alpha2");
-  cluster.create("tinkerbell.org/v1alpha2", "Workflow", { metadata: { name: "w" }, spec: {} });
-  expect((await client.list(path)).items).toHaveLength(1);
-
-  cluster.removeCrds("v1alpha2");
-  await expect(client.list(path)).rejects.toMatchObject({ status: 404 });
 });
 
 describe("the garbage collector", () => {

@@ -82,64 +82,6 @@ describe("serving", () => {
       );
     }
   });
-
-  it("serves the same action until its end is reported, then the next", () => {
-    submit([{ worker: "agent", actions: ["a", "b"] }]);
-
-    const first = board.assign("agent");
-    expect(board.assign("agent").action).toBe(first.action);
-    board.report(reportOf(first, "RUNNING"));
-    expect(board.assign("agent").action).toBe(first.action);
-    board.report(reportOf(first, "SUCCESS"));
-    const second = board.assign("agent");
-
-    expect(second.action.name).toBe("b");
-    expect(board.assign("agent").action).toBe(second.action);
-  });
-
-  it("serves one workflow at a time, and finished ones do not block it", async () => {
-    const first = submit([{ worker: "agent", actions: ["a", "b"] }]);
-    const second = submit([{ worker: "agent", actions: ["c"] }]);
-    const served: string[] = [];
-
-    for (let step = 0; step < 3; step += 1) {
-      const assignment = board.assign("agent");
-      served.push(assignment.action.name);
-      board.report(reportOf(assignment, "SUCCESS"));
-      await reconciled();
-    }
-
-    expect(served).toEqual(["a", "b", "c"]);
-    expect([first.state, second.state]).toEqual(["SUCCESS", "SUCCESS"]);
-  });
-
-  it("does not serve an action after one that failed", () => {
-    const workflow = submit([{ worker: "agent", actions: ["a", "b"] }]);
-    const first = board.assign("agent");
-
-    board.report(reportOf(first, "FAILED", { message: "no such machine" }));
-
-    expect(workflow.state).toBe("FAILED");
-    expect(first.action).toMatchObject({ state: "FAILED", message: "no such machine" });
-    expect(refusal(() => board.assign("agent"))).toContain("not in pending or running state");
-  });
-
-  it("hands the workflow to the next task's agent once the task is done", async () => {
-    submit([
-      { worker: "one", actions: ["a"] },
-      { worker: "two", actions: ["b"] },
-    ]);
-    const first = board.assign("one");
-    expect(refusal(() => board.assign("two"))).toBe(`${NOT_FOUND}: no Workflows found`);
-
-    board.report(reportOf(first, "RUNNING"));
-    board.report(reportOf(first, "SUCCESS"));
-    expect(refusal(() => board.assign("one"))).toBe(`${NOT_FOUND}: Task not assigned to Agent`);
-    await reconciled();
-
-    expect(board.assign("two").action.name).toBe("b");
-    expect(refusal(() => board.assign("one"))).toBe(`${NOT_FOUND}: no Workflows found`);
-  });
 });
 
 describe("reporting", () => {
@@ -161,20 +103,6 @@ describe("reporting", () => {
     expect(refusal(() => board.report({ ...report, workflowId: "default/x" }))).toMatch(
       new RegExp(`^${INTERNAL}: .*error getting workflow: `, "s"),
     );
-  });
-
-  it("lets the last success end the workflow by way of POST", async () => {
-    const workflow = submit([{ worker: "agent", actions: ["a"] }]);
-    const states: string[] = [];
-    board.on("change", (change) => states.push(change.workflow.state));
-    const assignment = board.assign("agent");
-
-    board.report(reportOf(assignment, "RUNNING"));
-    board.report(reportOf(assignment, "SUCCESS"));
-    await reconciled();
-
-    expect(states).toEqual(["RUNNING", "POST", "SUCCESS"]);
-    expect(workflow.state).toBe("SUCCESS");
   });
 
   it("lets a late RUNNING overwrite a TIMEOUT, as the server does", () => {

@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
@@ -74,17 +73,6 @@ describe("pbnj-worker action", () => {
       expect(exitCode).toBe(2);
     },
   );
-
-  it("still runs as actions/main.ts, which folders of actions are run by", async () => {
-    const main = join(import.meta.dirname, "../../../actions/main.ts");
-
-    const [older, newer] = await Promise.all([
-      execa(process.execPath, [main, "power-off", "--help"]),
-      runProgram(["action", "power-off", "--help"]),
-    ]);
-
-    expect(older.stdout).toBe(newer.stdout);
-  });
 
   it("survives a reader that goes away", async () => {
     const child = execa(process.execPath, [PROGRAM, "actions"], { reject: false, stdin: "ignore" });

@@ -262,13 +262,6 @@ spec: {connection: {host: 192.0.2.1, authSecretRef: {name: bmc}}}
     expect(exitCode).toBe(2);
     expect(readdirSync(folder)).toEqual(["list.csv"]);
   });
-
-  it("refuses more than 16 MiB", async () => {
-    const { exitCode, stderr } = await onStdin(" ".repeat(16 * 1_024 * 1_024 + 1));
-
-    expect(stderr).toContain("stdin is larger than 16777216 bytes");
-    expect(exitCode).toBe(2);
-  });
 });
 
 function onStdin(input: string) {

@@ -127,12 +127,6 @@ describe("pbnj-worker action --inventory", () => {
     expect(stdout).toMatch(/\nnode-05 +auth +\d\.\d s +redfish: /);
   });
 
-  it("shows the table of an action that has one for one machine", async () => {
-    const { stdout } = await run("list-users", "--machine", "node-01", "--output", "text");
-
-    expect(stdout).toMatch(/^user +.*\n-+[\s\S]*\n\nnode-01: .* \(redfish, \S+ s\)$/);
-  });
-
   it("writes a file of its own for each machine", async () => {
     const folder = await mkdtemp(join(tmpdir(), "pbnj-results-"));
     const machines = ["--machine", "node-01,node-02"];
@@ -183,12 +177,5 @@ describe("pbnj-worker action --inventory", () => {
       message: expect.stringMatching(/^cancelled by SIGTERM; a change was (being )?sent /),
     });
     expect(code).toBe(143);
-  });
-
-  it("asks which machines are meant", async () => {
-    const { exitCode, stderr } = await run("power-status");
-
-    expect(stderr).toContain("name machines with --machine, or use --all");
-    expect(exitCode).toBe(2);
   });
 });

@@ -320,26 +320,6 @@ describe("pbnj-worker policy test", () => {
     expect(here.stdout).toContain("without an inventory no machine is known");
   });
 
-  it("exits 2 where the worker would not start, because trustedImages is missing", async () => {
-    await write("untrusting.yaml", { images: ["**"] });
-    const argv = ["policy", "test", join(folder, "template.yaml"), "--map", "machine=node-1"];
-    const docker = [...argv, "--runtime", "docker"];
-
-    const [without, lacking, unsafe] = await Promise.all([
-      run(docker),
-      run([...docker, "--policy", join(folder, "untrusting.yaml")]),
-      run([...argv, "--runtime", "kubernetes", "--unsafe-any-image"]),
-    ]);
-
-    expect(without.stderr).toContain("--policy: trustedImages is missing: the docker runtime needs");
-    expect(lacking.stderr).toContain("untrusting.yaml: trustedImages is missing");
-    expect([without.exitCode, lacking.exitCode]).toEqual([2, 2]);
-    expect(cells(unsafe.stdout)[1]?.slice(4)).toEqual([
-      "--unsafe-any-image",
-      "every image is trusted: it receives its machine's BMC connection",
-    ]);
-  });
-
   it("exits 2 with every problem of template, policy and flags", async () => {
     await write("bad.yaml", { tenants: [], imags: [] });
     const argv = [

@@ -64,19 +64,14 @@ describe("the command line", () => {
     expect(exitCode).toBe(2);
   });
 
-  it.each([
-    [[]],
-    [["start"]],
-    [["drift"]],
-    [["discover"]],
-    [["inventory", "import"]],
-    [["action"]],
-    [["action", "power-off"]],
-  ])("wraps the help of %j at the terminal's width", async (words) => {
-    const { stdout } = await runProgram([...words, "--help"], { COLUMNS: "60" });
+  it.each([[[]], [["action", "power-off"]]])(
+    "wraps the help of %j at the terminal's width",
+    async (words) => {
+      const { stdout } = await runProgram([...words, "--help"], { COLUMNS: "60" });
 
-    expect(stdout.split("\n").filter(({ length }) => length > 60)).toEqual([]);
-  });
+      expect(stdout.split("\n").filter(({ length }) => length > 60)).toEqual([]);
+    },
+  );
 
   it("says what is expected in place of an argument too many, without repeating it", async () => {
     const { exitCode, stderr } = await runProgram(["inventory", "import", "csv", "hunter2"]);
@@ -96,30 +91,14 @@ describe("the command line", () => {
 
   it.each([
     [["start"], "--grpc-server <host:port>"],
-    [["run"], "--map <key=value>"],
-    [["doctor"], "--bmc [machine...]"],
     [["policy"], "test [options] [template]"],
-    [["policy", "test"], "--namespace <name>"],
-    [["inventory"], "<pin|import> [options]"],
     [["inventory", "pin"], "--replace <name,...>"],
-    [["action"], "power-off"],
     [["action", "power-off"], "--soft-timeout <duration>"],
-    [["actions"], "--output <table|json>"],
-    [["completion"], "In ~/.bashrc:"],
   ])("shows the help of %j", async (words, expected) => {
     const { exitCode, stdout } = await runProgram([...words, "--help"]);
 
     expect(stdout).toContain(expected);
     expect(exitCode).toBe(0);
-  });
-
-  it("shows the help of an action by its name alone", async () => {
-    const [asked, helped] = await Promise.all([
-      runProgram(["action", "power-off", "--help"]),
-      runProgram(["help", "power-off"]),
-    ]);
-
-    expect(helped).toMatchObject({ stdout: asked.stdout, exitCode: 0 });
   });
 
   it.each([[["policy", "test"]], [["action", "power-off"]]])(
@@ -138,26 +117,14 @@ describe("the command line", () => {
 describe("a typo", () => {
   it.each([
     [["strat"], `unknown command "strat", did you mean start?`],
-    [["actoin", "power-off"], `unknown command "actoin", did you mean action?`],
-    [["completions", "bash"], `unknown command "completions", did you mean completion?`],
     [["power-off"], `unknown command "power-off", did you mean action power-off?`],
-    [["power-of"], `unknown command "power-of", did you mean action power-off?`],
     [["nonsense"], `unknown command "nonsense"\n`],
     [["--verison"], "unknown flag --verison, did you mean --version?"],
     [["action", "power-of"], `there is no action "power-of", did you mean power-off?`],
-    [["action", "screen-shot"], `there is no action "screen-shot", did you mean screenshot?`],
     [["action", "power-off", "--mod", "soft"], "unknown flag --mod, did you mean --mode?"],
     [["inventory", "imprt"], `unknown command "imprt", did you mean import?`],
-    [["inventory", "pin", "--replce"], "unknown flag --replce, did you mean --replace?"],
-    [
-      ["inventory", "import", "m.csv", "--format", "mas"],
-      "--format is not one of auto, csv, maas, rufio, did you mean maas?",
-    ],
-    [["actions", "--outptu", "json"], "unknown flag --outptu, did you mean --output?"],
-    [["actions", "--output", "jsno"], "--output is not one of table, json, did you mean json?"],
     [["completion", "bsah"], `"bsah" is not one of bash, zsh, fish, did you mean bash?`],
     [["start", "--runtim", "process"], "unknown flag --runtim, did you mean --runtime?"],
-    [["run", "t.yaml", "--mpa", "a=b"], "unknown flag --mpa, did you mean --map?"],
   ])("%j is a usage error that says what was probably meant", async (argv, expected) => {
     const { exitCode, stderr } = await runProgram(argv);
 
@@ -179,8 +146,6 @@ describe("a typo", () => {
     [["action", "--bmc-password", "canary-77"]],
     [["actions", "--bmc-password", "canary-77"]],
     [["inventory", "--bmc-password", "canary-77"]],
-    [["discover", "--bmc-password", "canary-77"]],
-    [["drift", "--bmc-password", "canary-77"]],
     [["inventory", "pin", "--bmc-password", "canary-77"]],
     [["inventory", "import", "--bmc-password=canary-77", "m.csv"]],
   ])("%j does not repeat what may be a secret", async (argv) => {

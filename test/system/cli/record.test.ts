@@ -166,16 +166,6 @@ describe("pbnj-worker record", () => {
     expect(exitCode).toBe(2);
     expect(await readdir(directory)).toEqual(before);
   });
-
-  it("ends with the class of the failure if nothing can be read", async () => {
-    const wrong = join(directory, "wrong");
-    await writeFile(wrong, "other\n");
-
-    const { exitCode, stderr } = await runProgram(["record", ...flags, "--bmc-password-file", wrong]);
-
-    expect(stderr).toMatch(/^pbnj-worker record: .* \(auth\)$/);
-    expect(exitCode).toBe(10);
-  });
 });
 
 it("a failed action names the command that records it", async () => {

@@ -23,7 +23,8 @@ const IN_A_HOST = {
   "install-with-helm.md": "kubernetes/helm-page",
   "install-with-systemd.md": "install/pages",
 };
-const SETTINGS = { PBNJ_GRPC_SERVER: `${NETWORK}1:42113`, PBNJ_AGENT_ID: "pbnj-node-1" };
+/** Whatever a page's worker polls for. */
+const INVENTORY = `machines: [{name: node-1, host: ${NETWORK}11}]\n`;
 const TRACED = "docs/how-to/trace-actions.md";
 
 const pages = await Promise.all(
@@ -45,6 +46,21 @@ const startTink = (host: AsyncDisposableStack) =>
 
 /** What a page needs beside its commands, or what its commands must have done. Commands that are left run afterwards. */
 const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableStack) => Promise<void>>> = {
+  async "create-certificates.md"(host, open) {
+    await startTink(open);
+    await host.write("/etc/pbnj-worker/inventory.yaml", INVENTORY);
+    for (const name of ["0.0.0.0", "worker.example.org"]) {
+      for (const port of [42180, 50051]) host.replace(`${name}:${port}`, `${NETWORK}10:${port}`);
+    }
+    for (const _ of ["the worker's", "a client's", "install them"]) await host.run();
+
+    await host.run({
+      async during() {
+        expect(await host.run()).toMatch(/"code":"not_found"/);
+      },
+    });
+  },
+
   async "discover-bmcs.md"(host, open) {
     const bmc = open.use(await startRedfishBmc({ host: `${NETWORK}33` }));
     host.replace("pbnj-worker discover", `pbnj-worker discover --redfish-port ${bmc.port}`);
@@ -99,7 +115,7 @@ const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableS
     const cluster = open.use(await FakeCluster.start());
     await host.write("kubeconfig", cluster.kubeconfig());
     await host.write("policy.yaml", "trustedImages: [registry.example/pbnj-worker/*]\n");
-    host.env = { ...SETTINGS, PBNJ_KUBECONFIG: "kubeconfig", PBNJ_KUBERNETES_NAMESPACE: "default" };
+    await host.write("inventory.yaml", INVENTORY);
     await host.run({
       during: () =>
         vi.waitFor(() => {
@@ -113,8 +129,8 @@ const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableS
     const tls = createCertificate({ commonName: "worker", altNames: [`${NETWORK}1`] });
     const machines = [new SimulatedMachine({ power: "on" })];
     const bmc = open.use(await startRedfishBmc({ machines, host: `${NETWORK}21`, tls }));
-    await host.write("/etc/pbnj-worker/pbnj.crt", tls.cert);
-    await host.write("/etc/pbnj-worker/pbnj.key", tls.key);
+    await host.write("/etc/pbnj-worker/worker.crt", tls.cert);
+    await host.write("/etc/pbnj-worker/worker.key", tls.key);
     await host.write("ca.crt", tls.cert);
     await host.write("/etc/pbnj-worker/password", "calvin\n");
     const entry = {
@@ -138,9 +154,9 @@ const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableS
   async "serve-the-status-page.md"(host, open) {
     await startTink(open);
     const { cert, key } = createCertificate({ commonName: "worker" });
-    await host.write("/etc/pbnj-worker/http.crt", cert);
-    await host.write("/etc/pbnj-worker/http.key", key);
-    host.env = SETTINGS;
+    await host.write("/etc/pbnj-worker/worker.crt", cert);
+    await host.write("/etc/pbnj-worker/worker.key", key);
+    await host.write("/etc/pbnj-worker/inventory.yaml", INVENTORY);
     const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
     const ask = async (headers: Readonly<Record<string, string>>) =>
       (await request(`https://${NETWORK}1:42180/`, { dispatcher, headers })).statusCode;

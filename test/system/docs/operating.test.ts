@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -16,7 +16,6 @@ const BACK_UP_PAGE = "docs/how-to/back-up-and-restore.md";
 const alertPage = await readFile("docs/how-to/respond-to-alerts.md", "utf8");
 const classPage = await readFile("docs/reference/error-classes.md", "utf8");
 const backUpPage = await readFile(BACK_UP_PAGE, "utf8");
-const statePage = await readFile("docs/explanation/exactly-once.md", "utf8");
 
 const Rules = z.object({
   groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string().optional() }).loose()) }).loose()),
@@ -57,24 +56,6 @@ describe("the pages for operators", () => {
 
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter((name) => !known.includes(name))).toEqual([]);
-  });
-
-  it("name each file of a state directory", { timeout: 120_000 }, async () => {
-    await using stage = await Stage.open();
-    const server = await stage.tink();
-    const bmc = await stage.redfish();
-    const machine = { providers: ["redfish"], redfish: { port: bmc.port, scheme: "http" } };
-    const inventory = await stage.inventory(machine);
-    const worker = stage.start(["--grpc-server", server.address, "--inventory", inventory]);
-    await stage.ending(server, { name: "power-status" });
-    worker.kill("SIGTERM");
-    await worker.ended;
-
-    const made = (await readdir(stage.state)).filter((name) => name !== "lock-journal");
-    const [, table = ""] = statePage.split("## The state directory");
-    const named = [...(table.split("\n\n")[1] ?? "").matchAll(/^\| `([\w.]+)/gm)].map(([, name]) => name);
-
-    expect(named).toEqual(expect.arrayContaining(made));
   });
 });
 

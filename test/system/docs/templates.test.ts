@@ -3,7 +3,6 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { catalogue, loadAction } from "../../../actions/catalogue.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { PROGRAM } from "../../cli/program.ts";
@@ -62,20 +61,6 @@ describe("the manual for templates", () => {
       );
     });
   }
-
-  it("names the actions that are not idempotent, each of them", async () => {
-    const actions = await Promise.all(catalogue.map(loadAction));
-    const unrepeatable = actions.flatMap((action) => (action && !action.idempotent ? [action.name] : []));
-
-    const [, said = ""] = /actions are not idempotent(.*?)The\s+worker never runs\s+them/s.exec(page) ?? [];
-
-    expect([...said.matchAll(/`([\w-]+)`/g)].map(([, name]) => name).sort()).toEqual(unrepeatable.sort());
-  });
-
-  it("has commands that are run", () => {
-    expect(commands.length).toBeGreaterThanOrEqual(3);
-    expect(blocks.filter(({ language }) => language === "sh")).toEqual(commands);
-  });
 
   it.each(commands)("shows at $at what happens", { timeout: TIMEOUT_MS }, async (block) => {
     const { code, stdout, stderr } = await runBlock(block);

@@ -45,13 +45,6 @@ describe("a bundled action", () => {
     expect(others).toEqual([]);
   });
 
-  it("runs away from the sources and shows its help", async () => {
-    const { exitCode, stdout } = await runBundle("power-off", ["--help"]);
-
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain("power-off");
-  });
-
   it("fails with usage and a result when it is given nothing", async () => {
     const { exitCode, stdout } = await runBundle("power-off");
 
@@ -88,23 +81,6 @@ describe("a bundled action", () => {
     expect(parseResultLine(stdout)).toMatchObject({ ok: true, message: "on via redfish" });
     expect(exitCode).toBe(0);
     expect(new Set(bmc.versions)).toEqual(new Set(["1.1"]));
-  });
-
-  it("logs lines of JSON, and readable text to a terminal", async () => {
-    await using bmc = await startModernBmc();
-    const env = { ...bmc.env, LOG_LEVEL: "debug" };
-    const terminal = "data:text/javascript,process.stderr.isTTY=true";
-
-    const toFile = await runBundle("power-status", [], env);
-    const toTerminal = await runBundle("power-status", [], { ...env, NODE_OPTIONS: `--import=${terminal}` });
-
-    expect(JSON.parse(toFile.stderr)).toMatchObject({
-      level: 20,
-      action: "power-status",
-      msg: "BMC answered",
-    });
-    expect(toTerminal.stderr).toMatch(/DEBUG.*: .*BMC answered/);
-    expect(toTerminal.stderr).toMatch(/: on \(redfish, \S+ s\)$/);
   });
 
   it("carries the licences of what is in it, and names it for scanners", async () => {

@@ -7,10 +7,9 @@ import { parse } from "yaml";
 import { catalogue, loadAction } from "../../../actions/catalogue.ts";
 import { actionChanges } from "../../../scripts/catalogue/action-changes.ts";
 import { PackageMetadata, RepositoryMetadata } from "../../../scripts/catalogue/artifact-hub.ts";
-import { displayName } from "../../../scripts/catalogue/display-name.ts";
 import { packageReadme } from "../../../scripts/catalogue/package-readme.ts";
 import { type Publication, preparePublication } from "../../../scripts/catalogue/publication.ts";
-import { packageFiles, writeCatalogue, yamlText } from "../../../scripts/catalogue/write-catalogue.ts";
+import { packageFiles, writeCatalogue } from "../../../scripts/catalogue/write-catalogue.ts";
 import { parseChangelog } from "../../../scripts/changelog.ts";
 import { projectImages } from "../../../scripts/images/project-images.ts";
 import { Manifest, readManifest } from "../../../scripts/manifest.ts";
@@ -90,13 +89,6 @@ describe.each(catalogue)("the package of %s", (name) => {
     const targets = links.map(([, inline, definition, html]) => inline ?? definition ?? html ?? "");
     for (const target of targets) expect(target).toMatch(/^(?:https?:\/\/|#)/);
   });
-
-  it("is the same, byte for byte, the second time", async () => {
-    const first = await packageOf(name);
-    const second = await packageOf(name);
-
-    expect([...second.files]).toEqual([...first.files]);
-  });
 });
 
 describe("a package", () => {
@@ -116,25 +108,6 @@ describe("a package", () => {
       ],
     });
     await expect(access(join(projectRoot, manifest.icon ?? ""))).resolves.toBeUndefined();
-  });
-
-  it("omits what is not set", async () => {
-    const { name, license } = manifest;
-    const { parsed } = await packageOf(
-      "power-off",
-      publicationOf({}, Manifest.parse({ name, version, license })),
-    );
-
-    const absent = [
-      "homeURL",
-      "logoURL",
-      "links",
-      "maintainers",
-      "provider",
-      "recommendations",
-      "prerelease",
-    ];
-    expect(Object.keys(parsed).filter((key) => absent.includes(key))).toEqual([]);
   });
 
   it("recommends others under the repository's name, never itself", async () => {
@@ -164,43 +137,6 @@ describe("a package", () => {
       prerelease: true,
       changes: [{ kind: "security", description: "A fix" }],
     });
-  });
-
-  it("quotes text that a reader of YAML 1.1 would take for something else", () => {
-    const texts = {
-      a: "on",
-      b: "2026-01-31T00:00:00Z",
-      c: "1:30",
-      d: "yes",
-      e: "0.1",
-      f: "~",
-      g: "0o7",
-      h: "=",
-    };
-
-    const written = yamlText(texts);
-
-    expect(parse(written, { version: "1.1" })).toEqual(texts);
-    expect(parse(written)).toEqual(texts);
-  });
-
-  it("is refused with a key that the format lacks", () => {
-    const least = {
-      ...{ version: "1.0.0", name: "a", displayName: "A", description: "A" },
-      createdAt: "2026-01-31T00:00:00Z",
-    };
-
-    expect(PackageMetadata.safeParse(least).success).toBe(true);
-    expect(PackageMetadata.safeParse({ ...least, homeUrl: "https://a.example" }).success).toBe(false);
-  });
-
-  it.each([
-    ["power-off", "Power off"],
-    ["set-pxe-once", "Set PXE once"],
-    ["bmc-info", "BMC info"],
-    ["check", "Check"],
-  ])("shows %s as %s", (name, shown) => {
-    expect(displayName(name)).toBe(shown);
   });
 });
 
@@ -247,15 +183,6 @@ describe("what a publication needs", () => {
     });
   });
 
-  it.each(["", "Registry.example/Upper", "registry.example/", "https://registry.example/x"])(
-    "is not the registry %j",
-    (wrong) => {
-      expect(preparePublication(manifest, releases, { registry: wrong, commitDate: "2026-01-31" }).ok).toBe(
-        false,
-      );
-    },
-  );
-
   it("takes the date of the changelog, else SOURCE_DATE_EPOCH, else the commit's, in UTC", () => {
     const dated = releases.map((release) => ({ ...release, date: "2026-02-01" }));
     const undated = releases.map(({ version: of, changes }) => ({ version: of, changes }));
@@ -271,25 +198,6 @@ describe("what a publication needs", () => {
     expect(dateOf(undated, { registry })).toEqual([
       "no date: CHANGELOG.md gives none, SOURCE_DATE_EPOCH is not set, and there is no commit",
     ]);
-  });
-
-  it("takes people, pages and addresses from package.json, and people without an address not at all", () => {
-    const described = Manifest.parse({
-      ...manifest,
-      homepage: undefined,
-      repository: "github:o/r",
-      bugs: { url: "https://github.com/o/r/issues" },
-      author: "Ada Example",
-      maintainers: ["Ada Example", "Ben Example <ben@example.org>"],
-    });
-
-    expect(publicationOf({}, described)).toMatchObject({
-      homeUrl: "https://github.com/o/r",
-      sourceUrl: "https://github.com/o/r",
-      supportUrl: "https://github.com/o/r/issues",
-      providerName: "Ada Example",
-      maintainers: [{ name: "Ben Example", email: "ben@example.org" }],
-    });
   });
 });
 
@@ -329,19 +237,6 @@ describe("npm run catalogue", () => {
         { name: "Ben Example", email: "ben@example.org" },
       ],
     });
-  });
-
-  it("exits 2 with every problem and writes nothing", async () => {
-    const output = join(directory, "none");
-
-    const { exitCode, stderr } = await run("--output", output, "--home-url", "x");
-
-    expect(exitCode).toBe(2);
-    expect(stderr.split("\n")).toEqual([
-      "no registry: give --registry or IMAGE_REGISTRY, what image names begin with",
-      'the home URL "x" is not an http address',
-    ]);
-    await expect(access(output)).rejects.toThrow("ENOENT");
   });
 
   it("keeps other versions and replaces its own", async () => {

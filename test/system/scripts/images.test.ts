@@ -3,14 +3,8 @@ import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
 import { execa } from "execa";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { catalogue } from "../../../actions/catalogue.ts";
 import { baseFiles, writeBase } from "../../../scripts/images/base-files.ts";
 import { buildArguments } from "../../../scripts/images/build-image.ts";
-import { containerEngine } from "../../../scripts/images/container-engine.ts";
-import { sizeTable } from "../../../scripts/images/image-sizes.ts";
-import { projectImages } from "../../../scripts/images/project-images.ts";
-import { buildWithEngine } from "../../../scripts/release/engine-build.ts";
-import { parseResultLine } from "../../../shared/contract/result.ts";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { runProgram } from "../../cli/program.ts";
 import { provideActionImages } from "../../support/action-images.ts";
@@ -59,14 +53,6 @@ describe("building images", () => {
       expect(await readFile(join(directory, "etc/os-release"), "utf8")).toMatch(/^ID=/m);
     }
     await rm(directory, { recursive: true });
-  });
-
-  it("shows what a host pulls for an image, and what of that is its own", () => {
-    const sizes = { image: "a:1", compressedBytes: 41.8 * 1_048_576, ownBytes: 10_486 };
-
-    expect(sizeTable([sizes])).toBe(
-      ["image  compressed  not shared", "a:1     41.80 MiB    0.01 MiB"].join("\n"),
-    );
   });
 });
 
@@ -119,18 +105,6 @@ function testActionImage(): void {
     expect(one?.at(-1)).not.toBe(other?.at(-1));
   });
 
-  it("fails with usage and a result when it is given nothing", async () => {
-    const { exitCode, stdout, stderr } = await execa(
-      "docker",
-      ["run", "--rm", "--read-only", "--cap-drop", "ALL", "--network", "none", image],
-      { reject: false, timeout: 60_000 },
-    );
-
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain("BMC_HOST");
-    expect(parseResultLine(stdout.split("\n").at(-1) ?? "")).toMatchObject({ ok: false, class: "usage" });
-  });
-
   it("runs as non-root, in exec form, and says what it is", async () => {
     const [details] = JSON.parse(await dockerCli("image", "inspect", image));
 
@@ -172,22 +146,6 @@ function testActionImage(): void {
     expect([...(files[0]?.keys() ?? [])]).toContain("action/action.mjs");
   });
 
-  it("has the engine's platform, and no digest before it is pushed", async () => {
-    const bases = { nodeImage: testBaseImage, baseImage: testBaseImage };
-    const set = { registry: REGISTRY, tag: "release-test", version: "1.2.3", bases };
-    const [build] = await projectImages(set, ["power-off"]);
-    if (!build) throw new Error("no build");
-    const engine = containerEngine("docker");
-    // Use the existing image in place of a new build.
-    const run = (args: readonly string[]) =>
-      engine.run(args[0] === "build" ? ["tag", image, build.tag] : args);
-
-    const released = await buildWithEngine({ ...engine, run }, build, false);
-
-    const platform = await dockerCli("version", "--format", "{{.Server.Os}}/{{.Server.Arch}}");
-    expect(released).toEqual({ platform: platform.trim() });
-  });
-
   it("carries its licences, the names of its packages, and what V8 compiled of the actions", async () => {
     const files = await dockerFiles(image);
     const isName = (path: string) => /^program\/node_modules\/.*package\.json$/.test(path);
@@ -202,34 +160,10 @@ function testActionImage(): void {
     ]);
     expect(files).toContain("program/node_modules/zod/package.json");
   });
-
-  it("says what failed when a build fails", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "pbnj-broken-"));
-    await writeFile(
-      join(directory, "Dockerfile"),
-      `FROM ${testBaseImage}\nRUN ["node", "-p", "nonsense()"]\n`,
-    );
-
-    const building = dockerCli("build", "--force-rm", directory);
-
-    await expect(building).rejects.toThrow(/nonsense is not defined/);
-    await rm(directory, { recursive: true, force: true });
-  });
 }
 
 function testWorkerImage(): void {
   const image = `${REGISTRY}/worker:test`;
-  const run = (...argv: readonly string[]) => {
-    const confined = ["--rm", "--init", "--read-only", "--cap-drop", "ALL", "--network", "none"];
-    return execa("docker", ["run", ...confined, image, ...argv], { reject: false, timeout: 60_000 });
-  };
-
-  it("is the worker, and says what that lacks to start", async () => {
-    const { exitCode, stderr } = await run("start");
-
-    expect(stderr).toContain("--grpc-server: is missing");
-    expect(exitCode).toBe(2);
-  });
 
   it("starts without being told where its state is, as a user without a home", async () => {
     const confined = ["--read-only", "--cap-drop", "ALL", "--network", "none"];
@@ -317,15 +251,6 @@ function testWorkerImage(): void {
       await execa("docker", ["rm", "--force", "--volumes", id]);
       await rm(folder, { recursive: true, force: true });
     }
-  });
-
-  it("holds every action for the process runtime, and runs them", async () => {
-    const listed = await run("actions");
-    const ran = await run("action", "power-status", "--bmc-host", "192.0.2.1");
-
-    expect(listed.stdout.split("\n")).toHaveLength(catalogue.length);
-    expect(ran.stderr).toContain("--bmc-username is missing");
-    expect(ran.exitCode).toBe(2);
   });
 }
 

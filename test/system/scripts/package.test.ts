@@ -3,7 +3,6 @@ import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { publint } from "publint";
 import { beforeAll, describe, expect, it } from "vitest";
-import { catalogue } from "../../../actions/catalogue.ts";
 import { projectRoot } from "../../../scripts/project-root.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
@@ -52,19 +51,6 @@ async function manifestOf(name: string) {
 }
 
 describe.each(Object.keys(PACKAGES))("the package %s", (name) => {
-  it("names the project's pages and people", async () => {
-    const { homepage, repository, bugs, author } = JSON.parse(
-      await readFile(join(projectRoot, "package.json"), "utf8"),
-    );
-    const readme = await readFile(join(folder, name, "README.md"), "utf8");
-    const links = [...readme.matchAll(/\]\(([^)#\s]+)/g)].map(([, link = ""]) => link);
-
-    const manifest = JSON.parse(await readFile(join(folder, name, "package.json"), "utf8"));
-    expect(manifest).toMatchObject({ homepage, repository, bugs, author });
-    expect(links.filter((link) => !link.startsWith("https://"))).toEqual([]);
-    expect(links).toContainEqual(expect.stringContaining(`${homepage}/blob/v${manifest.version}/docs/`));
-  });
-
   it("is what publint and attw expect of an ES module", async () => {
     const data = await readFile(tarballs.get(name) ?? "");
     const { messages } = await publint({ pkgDir: join(folder, name), strict: true });
@@ -102,25 +88,12 @@ describe("pbnj-worker", () => {
     expect(await sizeOf(join(consumer, "node_modules/pbnj-worker"))).toBeLessThan(30 * MEGABYTE);
   });
 
-  it("lists the actions", async () => {
-    const { stdout } = await run(["actions"]);
-
-    expect(stdout.split("\n")).toHaveLength(catalogue.length);
-  });
-
   it.each(["redfish", "ipmi"] as const)("reads the power by %s", async (provider) => {
     await using lab = await actionLab({ machine: { power: "on" } });
 
     const { stdout } = await run(["action", "power-status"], lab.env(provider));
 
     expect(parseResultLine(stdout)).toMatchObject({ ok: true, message: `on via ${provider}` });
-  });
-
-  it("says what its worker lacks to start", async () => {
-    expect(await run(["start"])).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining("--grpc-server"),
-    });
   });
 });
 

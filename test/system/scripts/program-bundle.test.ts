@@ -62,13 +62,6 @@ describe("the bundled program", () => {
     expect(await readFile(join(directory, PROGRAM_FILE), "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
   });
 
-  it("lists every action", async () => {
-    const { exitCode, stdout } = await runBundle("actions");
-
-    expect(stdout.split("\n").map((line) => line.split(" ")[0])).toEqual(catalogue);
-    expect(exitCode).toBe(0);
-  });
-
   it("has every action, and imports nothing but Node's modules", async () => {
     const outputs = Object.values(metafile.outputs);
 
@@ -77,25 +70,6 @@ describe("the bundled program", () => {
     expect(inputs).toEqual(expect.arrayContaining(catalogue.map((name) => `actions/${name}/action.ts`)));
     const others = imports.filter(({ path, external }) => external && !isBuiltin(path));
     expect(others.map(({ path }) => path).filter((path) => !OPTIONAL.includes(path))).toEqual([]);
-  });
-
-  it("shows the help of an action", async () => {
-    const { exitCode, stdout } = await runBundle("action", "power-off", "--help");
-
-    expect(stdout).toContain("Usage: power-off [options]");
-    expect(exitCode).toBe(0);
-  });
-
-  it("logs an action's lines as JSON", async () => {
-    const way = ["--bmc-host", "127.0.0.1", "--bmc-providers", "redfish", "--redfish-port", "1"];
-    const secret = join(directory, "password");
-    await writeFile(secret, "secret");
-
-    const login = ["--bmc-username", "admin", "--bmc-password-file", secret];
-    const { stderr } = await runBundle("action", "power-status", ...way, ...login);
-    await rm(secret);
-
-    expect(JSON.parse(stderr.split("\n")[0] ?? "")).toMatchObject({ level: 30, action: "power-status" });
   });
 
   it("keeps what V8 compiled in the user's cache, and replaces what V8 rejects", async () => {

@@ -45,16 +45,6 @@ describe("the file of a build with buildx", () => {
       },
     });
   });
-
-  it("makes no base where one was asked for", async () => {
-    const bases = { nodeImage: "node:24-slim", baseImage: "base:1" };
-    const images = await projectImages({ ...set, bases }, ["power-off"]);
-
-    const file = bakeFile(images, { ...options, push: true });
-
-    expect(file).toMatchObject({ target: { "power-off": { output: ["type=image,push=true"] } } });
-    expect(JSON.stringify(file)).not.toContain(BAKED_BASE);
-  });
 });
 
 describe("what is fit to be released", () => {
@@ -241,63 +231,10 @@ describe("a release with buildx (a fake one)", () => {
     expect((await calls()).filter(({ args }) => args[1] === "bake")).toEqual([]);
   });
 
-  it("refuses a version whose tag is at another commit", async () => {
-    const root = join(directory, "project");
-    await createRepository(root);
-    await execa("git", ["tag", "v1.2.3"], { cwd: root });
-    const person = [
-      "-c",
-      "user.name=Test",
-      "-c",
-      "user.email=test@example.org",
-      "-c",
-      "commit.gpgsign=false",
-    ];
-    await execa("git", [...person, "commit", "--quiet", "--allow-empty", "--message", "second"], {
-      cwd: root,
-    });
-
-    const end = await run(await installFake());
-
-    expect(end).toMatchObject({
-      ok: false,
-      problems: [expect.stringMatching(/^v1\.2\.3 is released already/)],
-    });
-  });
-
   it("ends with the builder's own words when the build fails", async () => {
     await createRepository(join(directory, "project"));
     const program = await installFake({ FAKE_DOCKER_FAIL: "1" });
 
     await expect(run(program)).rejects.toThrow(/failed to solve: the fake was told to fail/);
-  });
-
-  it("says that no engine answers among the other reasons", async () => {
-    await createRepository(join(directory, "project"));
-
-    const end = await run(join(directory, "no-such-program"), { registry: "" });
-
-    expect(end).toMatchObject({
-      ok: false,
-      problems: [
-        expect.stringContaining("no registry"),
-        expect.stringContaining("no container engine answers"),
-      ],
-    });
-  });
-});
-
-describe("npm run release", () => {
-  it("exits 2 without a registry and says how to give one", async () => {
-    const { exitCode, stdout, stderr } = await execa(
-      process.execPath,
-      [join(projectRoot, "scripts/release.ts"), "--output", join(directory, "release.json")],
-      { env: { PATH: process.env["PATH"] ?? "" }, extendEnv: false, reject: false, timeout: 60_000 },
-    );
-
-    expect(exitCode).toBe(2);
-    expect(stdout).toBe("");
-    expect(stderr).toContain("no registry: give --registry or IMAGE_REGISTRY");
-    await expect(readFile(join(directory, "release.json"))).rejects.toThrow("ENOENT");
   });
 });

@@ -14,28 +14,8 @@ export const IN_TIME = { timeout: 60_000, interval: 20 };
 const commandsOf = (lab: Lab) => lab.machines.map(({ commands }) => commands.map(({ action }) => action));
 const ONCE = ["soft-off", "on"];
 
-/** What a worker does in a cluster, real or fake. */
-export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<Lab>): void {
-  test("runs a workflow as Jobs", TEST, async () => {
-    await using lab = await open({});
-    const worker = lab.startProcess();
-
-    const workflow = await lab.submit("node-01", REBOOT);
-    await lab.server.until(() => isOver(workflow), WITHIN_MS);
-    worker.kill("SIGTERM");
-    const { code } = await worker.ended;
-
-    expect(workflow.state).toBe("SUCCESS");
-    expect(workflow.tasks[0]?.actions.map(({ message }) => message)).toEqual([
-      expect.stringMatching(/^off after .* via redfish$/),
-      expect.stringMatching(/^boot pxe once .* via redfish$/),
-      expect.stringMatching(/^on after .* via redfish$/),
-    ]);
-    expect(commandsOf(lab)).toEqual([ONCE]);
-    expect(code).toBe(0);
-    expect(await lab.jobs()).toHaveLength(3);
-  });
-
+/** What a worker that dies leaves to the next one, in a cluster, real or fake. */
+export function itSurvivesInACluster(open: (options: ClusterLabOptions) => Promise<Lab>): void {
   test(
     "takes over the Job of a worker that died with all that it knew, and does nothing twice",
     TEST,
@@ -54,29 +34,6 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
       expect(commandsOf(lab)).toEqual([ONCE]);
       expect(await lab.jobs()).toHaveLength(3);
       await second.untilLogged("action adopted");
-    },
-  );
-
-  test(
-    "detaches from the running action when it is rolled, and the next one reports its end",
-    TEST,
-    async () => {
-      await using lab = await open({ softOffMs: 4_000 });
-      const first = lab.start();
-      const workflow = await lab.submit("node-01", REBOOT);
-      await vi.waitFor(() => expect(lab.machines[0]?.commands).toHaveLength(1), IN_TIME);
-
-      first.kill("SIGTERM");
-      const { code } = await first.ended;
-      const reported = workflow.tasks[0]?.actions[0]?.state;
-      lab.start();
-      await lab.server.until(() => isOver(workflow), WITHIN_MS);
-
-      expect(code).toBe(0);
-      expect(first.log.map(({ msg }) => msg)).toContain("detached from action");
-      expect(reported).toBe("RUNNING");
-      expect(workflow.state).toBe("SUCCESS");
-      expect(commandsOf(lab)).toEqual([ONCE]);
     },
   );
 
@@ -103,6 +60,52 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
     expect(leader.log.map(({ msg }) => msg)).toContain("action started");
     expect(follower.log.map(({ msg }) => msg)).toContain("action adopted");
   });
+}
+
+/** What a worker does in a real cluster. In a fake one, tests of the features prove it. */
+export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<Lab>): void {
+  test("runs a workflow as Jobs", TEST, async () => {
+    await using lab = await open({});
+    const worker = lab.startProcess();
+
+    const workflow = await lab.submit("node-01", REBOOT);
+    await lab.server.until(() => isOver(workflow), WITHIN_MS);
+    worker.kill("SIGTERM");
+    const { code } = await worker.ended;
+
+    expect(workflow.state).toBe("SUCCESS");
+    expect(workflow.tasks[0]?.actions.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^off after .* via redfish$/),
+      expect.stringMatching(/^boot pxe once .* via redfish$/),
+      expect.stringMatching(/^on after .* via redfish$/),
+    ]);
+    expect(commandsOf(lab)).toEqual([ONCE]);
+    expect(code).toBe(0);
+    expect(await lab.jobs()).toHaveLength(3);
+  });
+
+  test(
+    "detaches from the running action when it is rolled, and the next one reports its end",
+    TEST,
+    async () => {
+      await using lab = await open({ softOffMs: 4_000 });
+      const first = lab.start();
+      const workflow = await lab.submit("node-01", REBOOT);
+      await vi.waitFor(() => expect(lab.machines[0]?.commands).toHaveLength(1), IN_TIME);
+
+      first.kill("SIGTERM");
+      const { code } = await first.ended;
+      const reported = workflow.tasks[0]?.actions[0]?.state;
+      lab.start();
+      await lab.server.until(() => isOver(workflow), WITHIN_MS);
+
+      expect(code).toBe(0);
+      expect(first.log.map(({ msg }) => msg)).toContain("detached from action");
+      expect(reported).toBe("RUNNING");
+      expect(workflow.state).toBe("SUCCESS");
+      expect(commandsOf(lab)).toEqual([ONCE]);
+    },
+  );
 
   test("lets a follower lead at once when it is rolled, while its action runs on", TEST, async () => {
     await using lab = await open({ softOffMs: 4_000 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { isOver } from "../../../simulators/tink/workflow.ts";
 import { clusterLab, PASSWORD } from "./cluster-lab.ts";
-import { IN_TIME, itWorksInACluster, REBOOT, TEST, WITHIN_MS } from "./cluster-scenarios.ts";
+import { IN_TIME, itSurvivesInACluster, REBOOT, TEST, WITHIN_MS } from "./cluster-scenarios.ts";
 
 /** What the chart grants for the runtime, Machines and waking up: above all no right to read a Secret. */
 function fewestRules(namespace: string) {
@@ -20,7 +20,7 @@ function fewestRules(namespace: string) {
 }
 
 describe("a worker in a cluster", () => {
-  itWorksInACluster(clusterLab);
+  itSurvivesInACluster(clusterLab);
 
   test("needs no right to read a Secret, and leaves no password anywhere", TEST, async () => {
     await using lab = await clusterLab({ rules: fewestRules("tink-system") });

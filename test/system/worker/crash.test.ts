@@ -1,7 +1,6 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { isOver } from "../../../simulators/tink/workflow.ts";
-import { timesAsFast } from "../../support/worker-program.ts";
-import { crashLab, eventuallyEmpty, expectDoneOnce, steps } from "./crash-lab.ts";
+import { crashLab, expectDoneOnce, steps } from "./crash-lab.ts";
 
 // test/worker/core/run/crash-points.test.ts kills workers at every step there is; here one real worker per runtime dies.
 const RUN_MS = 90_000;
@@ -73,68 +72,6 @@ describe.concurrent("a worker that is killed", () => {
       ),
     });
     expect(lab.machine.commands.map(({ action }) => action)).toEqual(["on"]);
-    await lab.expectNothingLeft(second);
-  });
-
-  test("in the middle of a correction that was killed, too, tells the machine once", {
-    timeout: 3 * RUN_MS,
-  }, async () => {
-    const image = "http://192.0.2.9/bmc-9.9.0.bin";
-    await using lab = await crashLab({
-      entry: { desired: { enforce: true, firmware: { BMC: { version: "9.9.0", image } } } },
-      // The shortest there are: the correction starts after a minute of the worker.
-      argv: ["--drift-interval", "1m", "--drift-quiet-time", "1m"],
-    });
-    const { update } = lab.bmc;
-    // It must not end before.
-    update.taskMs = 60_000;
-    const first = lab.startProcess(timesAsFast(5));
-    await vi.waitFor(() => expect(update.accepted, first.stderr).toBe(1), {
-      timeout: 2 * RUN_MS,
-      interval: 50,
-    });
-    first.kill("SIGKILL");
-    await first.ended;
-    for (const pid of await lab.processes()) process.kill(-pid, "SIGKILL");
-    await eventuallyEmpty(lab.processes);
-
-    const second = lab.start();
-
-    await vi.waitFor(
-      async () => {
-        const end = { state: "failed", message: expect.stringMatching(/so it is not run again$/) };
-        const action = expect.objectContaining({ name: "update-firmware", agentId: "drift" });
-        expect(await lab.journal()).toEqual([
-          expect.objectContaining({ action, phase: "acknowledged", end: expect.objectContaining(end) }),
-        ]);
-      },
-      { timeout: RUN_MS, interval: 100 },
-    );
-    await lab.expectNothingLeft(second);
-    expect(update.accepted).toBe(1);
-  });
-
-  test("starts again after the action's timeout and stops what still runs", {
-    timeout: RUN_MS,
-  }, async () => {
-    await using lab = await crashLab({ machine: { softOffMs: "never" } });
-    const first = lab.startProcess();
-    const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
-    const workflow = lab.submit([{ name: "power-off", environment: { MODE: "soft" }, timeout: 5 }]);
-    await commanded;
-    first.kill("SIGKILL");
-    await first.ended;
-    const startedAt = workflow.tasks[0]?.actions[0]?.startedAt?.getTime() ?? 0;
-    await vi.waitFor(() => expect(Date.now() - startedAt).toBeGreaterThan(5_000), { timeout: 10_000 });
-    const running = await lab.processes();
-
-    const second = lab.start();
-    await lab.server.until(() => isOver(workflow));
-
-    expect(running).toHaveLength(1);
-    expect(workflow.state).toBe("TIMEOUT");
-    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/timed out after 5\.0 s/);
-    expect(lab.machine.commands.map(({ action }) => action)).toEqual(["soft-off"]);
     await lab.expectNothingLeft(second);
   });
 });

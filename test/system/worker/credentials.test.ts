@@ -1,4 +1,4 @@
-import { readFile, utimes } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { CommandInProcess } from "../../support/command-in-process.ts";
@@ -80,46 +80,7 @@ describe.each(["process", "in-process"] as const)("a refused password with the %
   });
 });
 
-test("a refused password is offered once more when the inventory file is touched", async () => {
-  await using lab = await standing({ credentials: inFile });
-  await lab.write("password", WRONG);
-  const program = lab.start();
-  await lab.untilOver(...lab.submit(["one", "two"]));
-  const refusals = [lab.bmc().refusedCredentials];
-
-  await utimes(lab.inventoryFile, new Date(), new Date());
-  await program.untilLogged("inventory file touched, retrying refused credentials");
-  await lab.untilOver(...lab.submit(["three", "four"]));
-
-  refusals.push(lab.bmc().refusedCredentials);
-  expect(refusals).toEqual([1, 2]);
-});
-
 describe("the gate of a real worker", () => {
-  test("counts IPMI's refusals as well: the BMC is not asked a second time", async () => {
-    await using lab = await standing({ credentials: inFile, providers: ["ipmi"] });
-    await lab.write("password", WRONG);
-    lab.start();
-
-    const first = lab.submit(["one"]);
-    await lab.untilOver(...first);
-    const received = lab.ipmi().received;
-    const second = lab.submit(["two"]);
-    await lab.untilOver(...second);
-    const receivedAfter = lab.ipmi().received;
-    await lab.write("password", RIGHT);
-    const third = lab.submit(["three"]);
-    await lab.untilOver(...third);
-
-    expect(received).toBeGreaterThan(0);
-    expect([...first, ...second].map(messageOf)).toEqual([
-      expect.stringMatching(/\(auth, exit 10\): ipmi: wrong password/),
-      expect.stringMatching(/\(auth\): machine node-01: the BMC refused its credentials via ipmi at/),
-    ]);
-    expect(receivedAfter).toBe(received);
-    expect(third[0]?.state).toBe("SUCCESS");
-  });
-
   test("allows an action that changes its own user's password, and the next one with it", async () => {
     await using lab = await standing({
       credentials: inFile,

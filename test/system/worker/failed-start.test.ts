@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";
-import { isTemporary } from "../../../worker/commands/temporary-failure.ts";
+import { isTemporary } from "../../../worker/commands/start.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
 import { testFolder } from "../../support/test-folder.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";

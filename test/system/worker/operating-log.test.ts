@@ -71,40 +71,6 @@ describe("the logs of actions", () => {
     );
     expect(text.match(/^# workflow=/gm)).toHaveLength(1);
   });
-
-  test("do not delay the worker when their directory is not available", { timeout: RUN_MS }, async () => {
-    await using lab = await crashLab({ argv: ["--action-log-directory", "/dev/null/logs"] });
-    const worker = lab.start();
-    const workflow = lab.submit([{ name: "power-status" }, { name: "check" }]);
-    await lab.server.until(() => isOver(workflow));
-    worker.kill("SIGTERM");
-    const end = await worker.ended;
-
-    expect(workflow.state, worker.stderr).toBe("SUCCESS");
-    expect(end.code).toBe(0);
-    const said = worker.log.filter(({ msg }) => msg === "action log write failed");
-    expect(said).toEqual([expect.objectContaining({ error: expect.stringContaining("ENOTDIR") })]);
-  });
-});
-
-test("the status message of a failure has the last lines of the action's log", {
-  timeout: RUN_MS,
-}, async () => {
-  await using lab = await crashLab();
-  lab.bmc.fail({ kind: "refuse", status: 503, times: 5 });
-  lab.bmc.fail({ kind: "refuse", status: 500, times: 50 });
-  const worker = lab.start();
-  const workflow = lab.submit([{ name: "power-off" }]);
-  await lab.server.until(() => isOver(workflow));
-
-  const message = workflow.tasks[0]?.actions[0]?.message ?? "";
-
-  expect(message, worker.stderr).toMatch(/^power-off node-01 failed \(busy, exit 14\): /);
-  expect(message).toMatch(/; its log: BMC call failed, retrying: .*503/);
-  expect(message).not.toMatch(/[\r\n]/);
-  expect(message.length).toBeLessThanOrEqual(1_000);
-  const logged = worker.log.find(({ msg }) => msg === "action failed");
-  expect(message).toContain(logged?.["result"]);
 });
 
 test("every line about an action has the same fields", { timeout: RUN_MS }, async () => {

@@ -8,11 +8,7 @@ import { CommandInProcess } from "../../support/command-in-process.ts";
 import { type LabOptions, openLab } from "../../support/lab.ts";
 import type { StartedProgram } from "../../support/program-log.ts";
 import { testFolder } from "../../support/test-folder.ts";
-import { WorkerProgram } from "../../support/worker-program.ts";
 import { readPrometheusText } from "../../worker/features/metrics/exposition-reader.ts";
-import { StreamReader } from "../../worker/features/status/status-lab.ts";
-import { RawClient } from "../../worker/listener/http/raw-client.ts";
-import { crashLab } from "./crash-lab.ts";
 
 const SERVING = "serving the status page, metrics and health";
 const ANY_PORT = ["--http-address", "127.0.0.1:0"];
@@ -50,22 +46,6 @@ async function rackLab(
 }
 
 describe("a running worker", () => {
-  test("shows what ended before its restart", { timeout: 60_000 }, async () => {
-    await using lab = await crashLab();
-    const env = { PBNJ_HTTP_ADDRESS: "127.0.0.1:0" };
-    const first = lab.start(env);
-    const workflow = lab.submit([{ name: "power-status" }]);
-    await lab.server.until(() => workflow.state === "SUCCESS");
-    first.kill("SIGTERM");
-    await first.ended;
-
-    const pages = await pagesOf(lab.start(env));
-
-    expect(await pages.json("/status.json")).toMatchObject({
-      actions: [{ name: "power-status", phase: "succeeded", machine: "node-01", report: "acknowledged" }],
-    });
-  });
-
   test("exports what it does, and is alive and ready", { timeout: 60_000 }, async () => {
     await using lab = await rackLab({
       machines: { one: {}, two: {} },
@@ -104,62 +84,6 @@ describe("a running worker", () => {
     expect(metrics.of("pbnj_check_passing").map(({ value }) => value)).toEqual([1, 1, 1, 1]);
     expect(await pages.status("/healthz")).toBe(200);
     expect(await pages.json("/readyz")).toMatchObject({ ok: true });
-  });
-
-  test("is alive and no longer ready when the tink server is gone", { timeout: 90_000 }, async () => {
-    await using lab = await rackLab({
-      machines: { one: {} },
-      argv: [...ANY_PORT, "--backoff-max-interval", "1s"],
-    });
-    const pages = await pagesOf(lab.program);
-    await expect.poll(() => pages.status("/readyz"), { timeout: 15_000 }).toBe(200);
-
-    await lab.server.close();
-    await expect.poll(() => pages.status("/readyz"), { timeout: 60_000, interval: 250 }).toBe(503);
-
-    expect(await pages.json("/readyz")).toMatchObject({
-      ok: false,
-      checks: [
-        {
-          name: "tink_server",
-          ok: false,
-          reason: expect.stringMatching(/^polls have failed for .*Unavailable/),
-        },
-        { name: "runtime", ok: true },
-        { name: "state_directory", ok: true },
-      ],
-    });
-    expect(await pages.status("/healthz")).toBe(200);
-    await expect
-      .poll(async () => (await pages.metrics()).of("pbnj_lanes"), { timeout: 15_000 })
-      .toContainEqual({ state: "failing", value: 1 });
-  });
-
-  test("continues its work, and answers probes, under a flood of hostile clients", async () => {
-    // It has descriptors of its own to count.
-    await using lab = await rackLab({ machines: { one: {} }, argv: ANY_PORT }, WorkerProgram);
-    const pages = await pagesOf(lab.program);
-    const { hostname: host, port } = new URL(pages.url);
-    const flood = (text: string) => async () => {
-      const client = await RawClient.open({ host, port: Number(port) });
-      client.say(text);
-      return client;
-    };
-    const halves = Array.from({ length: 200 }, flood("GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: "));
-    const pipelines = Array.from(
-      { length: 20 },
-      flood("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(200)),
-    );
-    const noise = Array.from({ length: 20 }, flood("\x00\xff".repeat(10_000)));
-
-    const clients = await Promise.all([...halves, ...pipelines, ...noise]);
-    const workflow = lab.submit("pbnj-one", { name: "power-off", environment: { MODE: "hard" } });
-    await lab.server.until(() => workflow.state === "SUCCESS");
-
-    expect(await pages.status("/healthz")).toBe(200);
-    expect(await pages.status("/readyz")).toBe(200);
-    expect((await pages.metrics()).of("process_open_fds")[0]?.value).toBeLessThan(250);
-    for (const client of clients) await client[Symbol.asyncDispose]();
   });
 
   test("stops at once, even while its pages are read", async () => {
@@ -244,24 +168,4 @@ describe("a worker without an HTTP address", () => {
 
     expect(lab.program.log.map(({ msg }) => msg)).not.toContain(SERVING);
   });
-});
-
-test("the status page has an action that an earlier worker started, with the time since then", {
-  timeout: 60_000,
-}, async () => {
-  await using lab = await crashLab({ machine: { softOffMs: "never" }, argv: ANY_PORT });
-  const first = lab.startProcess();
-  const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
-  lab.submit([{ name: "power-off", environment: { MODE: "soft" } }]);
-  await commanded;
-  first.kill("SIGKILL");
-  await first.ended;
-
-  const { address } = await lab.start().untilLogged(SERVING);
-  await using reader = new StreamReader(`${address}/events?of=%2F`);
-  const said = (section: string) =>
-    reader.updates.flatMap((update) => Object.values(update[section]?.rows ?? {})).join("\n");
-  await reader.until(() => said("in-flight").includes("adopted"));
-
-  expect(said("machines")).toContain("node-01: running");
 });

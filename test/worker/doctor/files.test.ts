@@ -37,17 +37,6 @@ describe("the settings", () => {
     expect(report).toMatchObject({ ok: false, exitCode: 2 });
   });
 
-  it("leave everything open when their file cannot be read", async () => {
-    await using lab = await doctorLab();
-
-    const report = await lab.report([...SERVER, "--config", join(lab.folder, "nowhere.yaml")]);
-
-    expect(report.of("settings")).toMatchObject([
-      { state: "problem", subject: "--config", detail: expect.stringContaining("does not exist") },
-    ]);
-    expect(report.of("tink-server")).toMatchObject([{ state: "skipped" }]);
-  });
-
   it("keep a server from being asked whose certificate file cannot be read", async () => {
     await using lab = await doctorLab();
 
@@ -59,20 +48,6 @@ describe("the settings", () => {
     expect(report.of("settings")).toMatchObject([{ subject: "--grpc-ca-file", cause: "setting-wrong" }]);
     expect(report.of("tink-server")).toMatchObject([{ state: "skipped" }]);
     expect(report.of("runtime")).toMatchObject([{ state: "ok" }]);
-  });
-
-  it("warn of what is probably not meant", async () => {
-    await using lab = await doctorLab();
-
-    const report = await lab.report([...SERVER, "--agent-id", "a", "--poll-timeout", "5s"], {
-      PBNJ_GRPC_SERVR: "tink",
-    });
-
-    expect(report.of("settings")).toMatchObject([
-      { state: "warning", cause: "setting-doubtful", subject: "PBNJ_GRPC_SERVR" },
-      { state: "warning", subject: "--poll-timeout" },
-      { state: "ok", detail: "4 settings given" },
-    ]);
   });
 });
 
@@ -214,23 +189,6 @@ describe("agent IDs", () => {
       { cause: "agent-id-without-rule", subject: "rack-1" },
     ]);
     expect(report.of("agent-ids").every(({ state }) => state === "warning")).toBe(true);
-  });
-
-  it("are counted when all is well", async () => {
-    await using lab = await doctorLab();
-    const inventory = await lab.write("rack.yaml", {
-      defaults: { credentials: known },
-      machines: [node(1), node(2)],
-    });
-
-    const report = await lab.report(
-      [...SERVER, "--inventory", inventory, "--agent-id", "rack", "--agent-id-pattern", "bmc/{machine}"],
-      secret,
-    );
-
-    expect(report.of("agent-ids")).toMatchObject([
-      { state: "ok", detail: "1 fixed, 2 machines' own (bmc/{machine})" },
-    ]);
   });
 });
 

@@ -7,7 +7,7 @@ import { readTextFile } from "../../../shared/read-text-file.ts";
 import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
-import { MachineLocks } from "../../../worker/core/turns/turns.ts";
+import { MachineLocks } from "../../../worker/core/queue/action-queue.ts";
 import { compareMachine } from "../../../worker/features/drift/compare-machine.ts";
 import { MachineReader } from "../../../worker/features/machine-reader.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";

@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
-import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
@@ -64,37 +63,6 @@ describe.concurrent("a workflow", () => {
       .toBe("SUCCESS");
   });
 
-  test("for a paused machine waits if the policy says so, until the inventory has changed", async () => {
-    await using lab = await openLab({ policy: { pausedMachines: "wait" } });
-    const { machines: entries, ...rest } = lab.inventoryOf();
-    const paused = entries.map((entry) => ({ ...entry, paused: "fan replacement" }));
-    await lab.write("inventory.yaml", { ...rest, machines: paused });
-    const worker = await lab.start();
-
-    const workflow = lab.submit("pbnj-node-01", { name: "power-status" });
-    await worker.untilLogged("action waiting: machine is paused");
-    const before = [lab.bmc().requests.length, lab.server.reports.length];
-    await lab.write("inventory.yaml", lab.inventoryOf());
-    await lab.untilOver(workflow);
-
-    expect(before).toEqual([0, 0]);
-    expect(workflow.state).toBe("SUCCESS");
-  });
-
-  test("reports RUNNING with the real start first, and the duration at the end", async () => {
-    await using lab = await workingLab();
-    const before = Date.now();
-
-    const workflow = lab.submit("pbnj-node-01", { name: "power-status" });
-    await lab.server.until(() => workflow.state === "SUCCESS");
-
-    expect(lab.server.reports.map(({ state }) => state)).toEqual(["RUNNING", "SUCCESS"]);
-    const [running, success] = lab.server.reports;
-    expect(running?.startedAt?.getTime()).toBeGreaterThanOrEqual(before);
-    expect(success?.startedAt).toEqual(running?.startedAt);
-    expect(success?.duration).toMatch(/^\d+(\.\d+)?s$/);
-  });
-
   test("of every machine runs concurrently over one connection", async () => {
     const names = ["node-01", "node-02", "node-03", "node-04"];
     await using lab = await workingLab({ machines: Object.fromEntries(names.map((name) => [name, {}])) });
@@ -130,24 +98,6 @@ describe.concurrent("a workflow", () => {
     await lab.server.until(() => workflow.state === "SUCCESS");
 
     expect(messageOf(workflow)).toBe("on via redfish");
-  });
-
-  test("two on one machine through different agent IDs take turns", async () => {
-    await using lab = await workingLab({
-      machines: { "node-01": { power: "on", powerOffMs: 300 } },
-      argv: ["--agent-id", "other"],
-    });
-
-    const off = { name: "power-off", environment: { MODE: "hard", MACHINE: "node-01" } };
-    const workflows = ["pbnj-node-01", "other"].map((worker) => lab.submit(worker, off));
-    await lab.server.until(() => workflows.every(({ state }) => state === "SUCCESS"));
-
-    expect(lab.machine().count("off")).toBe(1);
-    const [first, second] = workflows
-      .map(({ tasks }) => tasks[0]?.actions[0])
-      .toSorted((a, b) => (a?.startedAt?.getTime() ?? 0) - (b?.startedAt?.getTime() ?? 0));
-    expect(second?.startedAt?.getTime()).toBeGreaterThanOrEqual((first?.stoppedAt?.getTime() ?? 0) - 5);
-    expect(second?.message).toBe("already off via redfish");
   });
 });
 
@@ -193,30 +143,6 @@ describe.concurrent("an action fails with its reason, and the worker continues",
 });
 
 describe.concurrent("a server that", () => {
-  test("loses an acknowledgement gets the report again, and nothing is done twice", async () => {
-    await using lab = await workingLab();
-    lab.server.faults.loseAcknowledgement(2);
-
-    const workflow = lab.submit("pbnj-node-01", ...reprovision);
-    await lab.server.until(() => workflow.state === "SUCCESS");
-
-    expect(lab.machine().commands.map(({ action }) => action)).toEqual(["off", "on"]);
-    expect(lab.server.reports.length).toBeGreaterThan(6);
-  });
-
-  test("goes away in the middle of an action gets its end when it is back", async () => {
-    await using lab = await workingLab({ machines: { "node-01": { power: "off", powerOnMs: 800 } } });
-    const workflow = lab.submit("pbnj-node-01", { name: "power-on" });
-    await lab.worker.untilLogged("action started");
-
-    await lab.server.stop();
-    await lab.worker.untilLogged("tink server unavailable, retrying");
-    await lab.server.start();
-    await lab.server.until(() => workflow.state === "SUCCESS");
-
-    expect(lab.machine().count("on")).toBe(1);
-  });
-
   test("goes away while lanes wait is found again without a restart", async () => {
     await using lab = await workingLab();
     await lab.server.until(() => lab.server.polls.length > 0);
@@ -229,25 +155,9 @@ describe.concurrent("a server that", () => {
 
     expect(messageOf(workflow)).toBe("on via redfish");
   });
-
-  test("rejects a report is logged, and the lane continues", async () => {
-    await using lab = await workingLab({ machines: { "node-01": { power: "off", powerOnMs: 500 } } });
-    const workflow = lab.submit("pbnj-node-01", { name: "power-on" });
-    await lab.worker.untilLogged("action started");
-
-    lab.server.faults.fail("ReportActionStatus", new ConnectError("not allowed", Code.PermissionDenied));
-    await lab.worker.untilLogged("report rejected");
-    lab.server.board.delete(workflow);
-    const next = lab.submit("pbnj-node-01", { name: "power-status" });
-    await lab.server.until(() => next.state === "SUCCESS");
-
-    expect(lab.machine().count("on")).toBe(1);
-  });
 });
 
 describe.concurrent("a stopping worker", () => {
-  const soft = { name: "power-off", environment: { MODE: "soft" } };
-
   test("waits for the running action, reports its end, and starts no other", async () => {
     await using lab = await workingLab({ machines: { "node-01": { power: "off", powerOnMs: 800 } } });
     const steps = [{ name: "power-on" }, { name: "power-off" }];
@@ -258,20 +168,6 @@ describe.concurrent("a stopping worker", () => {
 
     expect(await lab.worker.ended).toBe("drained");
     expect(workflow.tasks[0]?.actions.map(({ state }) => state)).toEqual(["SUCCESS", "PENDING"]);
-  });
-
-  test("ends what is still running after the grace period", async () => {
-    await using lab = await workingLab({
-      machines: { "node-01": { power: "on", softOffMs: "never" } },
-      argv: ["--shutdown-grace", "500ms"],
-    });
-    const workflow = lab.submit("pbnj-node-01", soft);
-    await lab.worker.untilLogged("action started");
-
-    lab.worker.stop();
-
-    expect(await lab.worker.ended).toBe("cancelled");
-    expect(workflow.state).toBe("FAILED");
   });
 
   test("stops at once when it is idle", async () => {
@@ -307,19 +203,6 @@ test.concurrent("sends a machine's hardware with its polls, and reads it again o
       .log.slice(requests)
       .filter((line) => line.includes("/Memory")),
   ).toEqual([]);
-});
-
-test.concurrent("compares machines with their desired state, and changes nothing", async () => {
-  const desired: DesiredState = { power: "on", ntp: ["ntp1.example.org"] };
-  const argv = ["--drift-interval", "1m"];
-  await using lab = await workingLab({ argv, entry: { desired }, clock: scaledClock(60) });
-
-  const drifted = await lab.worker.untilLogged("machine drifted");
-  expect(drifted).toMatchObject({ machine: "node-01", fields: ["ntp"], count: 1 });
-  lab.machine().do("off");
-
-  await lab.worker.untilLogged("machine drifted", { count: 2 });
-  expect(lab.machine().commands.map(({ action }) => action)).toEqual(["off"]);
 });
 
 describe.concurrent("a worker that enforces desired states", () => {
@@ -435,20 +318,6 @@ describe.concurrent("a worker that enforces desired states", () => {
       workflow: "tink-system/drift-node-9",
     });
   });
-});
-
-test.concurrent("polls with attributes also while it watches Workflows, because a rule matches only polls", async ({
-  expect,
-}) => {
-  await using there = await openFakeCluster({ namespace: "tink-system" });
-  const argv = ["--kubeconfig", there.kubeconfig, "--wake-up", "on", "--agent-attributes"];
-  await using lab = await workingLab({ argv, server: { holdMs: 10 } });
-
-  // Polls before the hardware is read have none.
-  const attributes = () => lab.server.attributes.get("pbnj-node-01");
-  await lab.server.until(() => lab.server.polls.length >= 5 && attributes() !== undefined, 60_000);
-
-  expect(attributes()).toBeDefined();
 });
 
 test.concurrent("serves PBnJ's API where it leads alone: a follower opens the port once it leads", async ({

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../../actions/catalogue.ts";
 import { actionLibrary } from "../../../cli/action-library.ts";
 import { decide, decideFile, decideMachine, refusals } from "../../../worker/policy/decide.ts";
-import { cleanPath } from "../../../worker/policy/path.ts";
+import { cleanPath } from "../../../worker/policy/host-path.ts";
 import { EVERY_IMAGE, Policy } from "../../../worker/policy/policy.ts";
 
 const DIGEST = `sha256:${"a".repeat(64)}`;

@@ -211,7 +211,7 @@ describe("output over its budget", () => {
     };
     setImmediate(count);
 
-    await log.pace.read(Buffer.from(flood), (part) => log.write("stdout", part));
+    await log.throttle.read(Buffer.from(flood), (part) => log.write("stdout", part));
     isOver = true;
 
     expect(turns).toBeGreaterThanOrEqual(Math.floor(flood.length / 512));
@@ -222,14 +222,14 @@ describe("output over its budget", () => {
     const chunk = Buffer.alloc(8 * 1024 * 1024, "x");
     const pauseMs = async () => {
       let lastPartMs = 0;
-      await log.pace.read(chunk, () => {
+      await log.throttle.read(chunk, () => {
         lastPartMs = performance.now();
       });
       return performance.now() - lastPartMs;
     };
 
     const paused = await pauseMs();
-    log.pace.skipPauses();
+    log.throttle.skipPauses();
     const skipped = [await pauseMs(), await pauseMs(), await pauseMs()];
 
     expect(paused).toBeGreaterThan(90);

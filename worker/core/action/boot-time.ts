@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * A point in the time since the host booted, which cannot be set, unlike the wall clock. Processes of the same host can compare
- * two of them, until it reboots.
+ * A point in time since the host booted. Unlike the wall clock it cannot be set. Processes on the same host can compare boot
+ * times until it reboots.
  */
 export interface BootTime {
   /** The kernel's ID of the boot. */
@@ -12,7 +12,7 @@ export interface BootTime {
 
 const BOOT_ID = readBootId();
 
-/** Undefined if the kernel has no boot ID (anywhere but on Linux). */
+/** The current boot time; undefined if the kernel has no boot ID, which only Linux has. */
 export function bootTime(): BootTime | undefined {
   // hrtime is CLOCK_MONOTONIC, which all processes share; `performance.now` starts with each process.
   return BOOT_ID === undefined
@@ -28,13 +28,13 @@ function readBootId(): string | undefined {
   }
 }
 
-/** The `bootTimeText` of the time in `ms` from now. */
+/** The boot time `ms` from now, as text. */
 export function bootTimeIn(ms: number): string | undefined {
   const now = bootTime();
   return now && bootTimeText({ ...now, ms: now.ms + ms });
 }
 
-/** `<boot>+<milliseconds>`, for labels, variables and the journal. */
+/** Formats a boot time as `<boot>+<milliseconds>`, for labels, variables and the journal. */
 export function bootTimeText({ boot, ms }: BootTime): string {
   return `${boot}+${Math.round(ms)}`;
 }
@@ -44,7 +44,7 @@ export function parseBootTime(text: string | undefined): BootTime | undefined {
   return boot === undefined ? undefined : { boot, ms: Number(ms) };
 }
 
-/** Undefined if the host rebooted in between, or one of them is not known. */
+/** Milliseconds between two boot times; undefined if the host rebooted in between, or if one of them is unknown. */
 export function msBetween(earlier: BootTime | undefined, later: BootTime | undefined): number | undefined {
   return earlier && later && earlier.boot === later.boot ? later.ms - earlier.ms : undefined;
 }

@@ -4,25 +4,25 @@ import type { ActionResult } from "../../../shared/contract/result.ts";
 import { defined } from "../../../shared/defined.ts";
 import { printableLine, shortened } from "../../../shared/printable.ts";
 
-/** What a machine is built of, as its BMC reported it. */
+/** A machine's hardware, as its BMC reported it. */
 export interface HardwareReading {
   readonly hardware: Hardware;
-  /** That was asked, such as `redfish`. */
-  readonly provider?: string;
+  /** The provider that read it, such as `redfish`. */
+  readonly provider?: string | undefined;
   readonly readAt: Date;
 }
 
-/** What is known of the hardware of the inventory's machines, by name. */
+/** The known hardware of the inventory's machines, by the machine's name. */
 export interface HardwareOfMachines {
-  /** Has it read in the background if it is unknown or too old. */
+  /** Returns a machine's hardware. If it is unknown or too old, it is read in the background. */
   find(machine: string): HardwareReading | undefined;
-  /** Aborts when it becomes known. */
+  /** Returns a signal that aborts when the machine's hardware becomes known. */
   awaited(machine: string): AbortSignal;
   refresh(machine: string): void;
   onRead(listener: (machine: string) => void): void;
 }
 
-/** The most parts of a kind to keep. */
+/** The maximum number of parts of each kind. */
 const MOST_PARTS = 128;
 const LONGEST_TEXT = 128;
 
@@ -34,7 +34,7 @@ const nameplate = { vendor: Text, model: Text, serial: Text };
 const condition = { firmware: Text, health: Text, state: Text };
 const component = { name: Name, ...nameplate, ...condition };
 
-/** The first parts of a list that may hold anything. */
+/** Reads the first parts of a list with elements of any type. */
 const parts = <T extends z.ZodMiniType>(part: T) =>
   z.catch(
     z.pipe(
@@ -69,8 +69,8 @@ const HardwareData = z.object({
 });
 
 /**
- * The hardware in the result of `inventory`; undefined for other results. The BMC wrote its texts, and may repeat a password
- * in any of them: `redact` is applied to each, and what is left is one short printable line. Lists are cut at `MOST_PARTS`.
+ * The hardware in a result of `inventory`; undefined for other results. The BMC wrote the texts and may repeat a password in
+ * any of them, so each is redacted and shortened to one printable line. Lists are cut at `MOST_PARTS`.
  */
 export function hardwareSeen(
   { action, data }: Pick<ActionResult, "action" | "data">,
@@ -83,7 +83,7 @@ export function hardwareSeen(
   return withoutUndefined(HardwareData.parse(withTexts(bounded.data, line))) as Hardware;
 }
 
-/** Replaces every text of a value; an empty one is absent. */
+/** Replaces every text in a value and removes empty ones. */
 function withTexts(value: unknown, line: (text: string) => string): unknown {
   if (typeof value === "string") return line(value) || undefined;
   return mapped(value, (part) => withTexts(part, line));

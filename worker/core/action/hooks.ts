@@ -2,10 +2,10 @@ import type { Action, ActionId, Outcome } from "./action.ts";
 
 const HOOK_NAMES = ["on-timeout", "on-failure"] as const;
 
-/** What runs if an action of the deprecated API fails: the same image with other arguments. */
+/** A follow-up to a failed action of the deprecated API: the same image with other arguments. */
 export interface Hook {
   readonly name: (typeof HOOK_NAMES)[number];
-  /** The action with other arguments and another ID. */
+  /** The action with the hook's arguments and ID. */
   readonly action: Action;
 }
 
@@ -36,7 +36,7 @@ export function hookReport({ name }: Hook, { ok, message }: Outcome): string {
   return `${name} ${ok ? "succeeded" : "failed"}: ${message}`;
 }
 
-/** The hook that has this ID, and its action; undefined for the ID of an action. */
+/** Returns the hook with this ID and its action; undefined if the ID belongs to an action. */
 export function hookNamed(
   action: ActionId,
 ): { readonly name: Hook["name"]; readonly owner: ActionId } | undefined {
@@ -44,7 +44,7 @@ export function hookNamed(
   return name && { name, owner: { ...action, actionId: hookedActionId(action.actionId) } };
 }
 
-/** The ID of the action to which a hook belongs; an action's own ID stays. */
+/** The ID of the action that a hook belongs to. Returns an action's own ID unchanged. */
 export function hookedActionId(actionId: string): string {
   return actionId.replace(/\/on-(timeout|failure)$/, "");
 }

@@ -1,4 +1,3 @@
-import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { LogLine } from "./action.ts";
 
@@ -9,7 +8,7 @@ export interface ReadLogLine {
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly structured: boolean;
-  readonly time?: Date;
+  readonly time?: Date | undefined;
 }
 
 const NAMED_SEVERITY: Readonly<Record<string, Severity>> = {
@@ -32,7 +31,7 @@ export function readLogLine(line: string): ReadLogLine {
   if (!record) return plainLine(line, "info");
   const { level, msg, message, time, pid: _pid, hostname: _hostname, ...rest } = record;
   const severity = severityOf(level);
-  const about = { severity, structured: true, ...defined({ time: timeOf(time) }) };
+  const about = { severity, structured: true, time: timeOf(time) };
   if (typeof msg === "string") {
     return { ...about, message: msg, fields: message === undefined ? rest : { ...rest, message } };
   }
@@ -44,14 +43,14 @@ function plainLine(line: string, severity: Severity): ReadLogLine {
   return { severity, message: line, fields: {}, structured: false };
 }
 
-/** From milliseconds since the epoch, or a text such as ISO 8601. */
+/** Reads a time from milliseconds since the epoch, or from a text such as ISO 8601. */
 function timeOf(value: unknown): Date | undefined {
   if (typeof value !== "number" && typeof value !== "string") return undefined;
   const time = new Date(value);
   return Number.isNaN(time.getTime()) ? undefined : time;
 }
 
-/** pino's levels: 10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal. */
+/** Reads a level. The levels of pino are 10 trace, 20 debug, 30 info, 40 warn, 50 error and 60 fatal. */
 function severityOf(level: unknown): Severity {
   if (typeof level === "string") return NAMED_SEVERITY[level.toLowerCase()] ?? "info";
   if (typeof level !== "number") return "info";

@@ -4,15 +4,15 @@ import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../shared/defined.ts";
 import { shortened } from "../../../shared/printable.ts";
 
-/** Where a machine's BMC is, as the inventory says it. Without secrets. */
+/** The address of a machine's BMC according to the inventory. It contains no secrets. */
 export interface BmcAddress {
-  /** The host, or the name that a service knows the machine by. */
+  /** The host, or the machine's name at a service. */
   readonly host: string;
-  /** URL of the BMC's web interface, or of the service; without path and query, which may hold a token. */
+  /** URL of the web interface of the BMC or service, without path and query, which may contain a token. */
   readonly url?: string;
-  /** In order of preference. */
+  /** The providers in order of preference. */
   readonly providers: readonly ProviderName[];
-  /** Which certificate is accepted; absent if no provider uses TLS. */
+  /** The accepted certificate; absent if no provider uses TLS. */
   readonly certificate?: string;
 }
 
@@ -20,25 +20,25 @@ export interface BmcAddress {
 export interface Pause {
   /** One printable line. */
   readonly reason: string;
-  /** Where it is set: `inventory machines.yaml`, or an annotation with its object. */
+  /** Where the pause is set: `inventory machines.yaml`, or an annotation with its object. */
   readonly by: string;
 }
 
-/** Where the inventory has a machine from. */
+/** Where a machine of the inventory comes from. */
 export interface MachineOrigin {
   /** The name of a machine source, or `inventory file`. */
   readonly source: string;
-  /** Such as `Machine tink-system/node-1`; absent for a file. */
+  /** The object, such as `Machine tink-system/node-1`; absent for a file. */
   readonly object?: string;
   /** The object's namespace. */
   readonly namespace?: string;
-  /** Why it cannot be used, or what is known of it may be outdated. */
+  /** Why the machine cannot be used, or why its data may be outdated. */
   readonly problem?: string;
 }
 
 const Fact = z.optional(z.catch(z.optional(z.string()), undefined));
 
-/** What actions have read of a machine, each at most `LONGEST_FACT` characters. */
+/** Facts about a machine that actions have read, each at most `LONGEST_FACT` characters. */
 export const MachineFacts = z.object({
   vendor: Fact,
   model: Fact,
@@ -48,9 +48,9 @@ export const MachineFacts = z.object({
   bmcModel: Fact,
   bmcSerial: Fact,
   bmcFirmware: Fact,
-  /** When it expires. */
+  /** When the certificate expires. */
   certificate: Fact,
-  /** When and why, and when that was read. */
+  /** Time and cause of the last restart, and when they were read. */
   lastRestart: Fact,
   bootCount: Fact,
 });
@@ -58,7 +58,7 @@ export type MachineFacts = Readonly<z.infer<typeof MachineFacts>>;
 
 const LONGEST_FACT = 200;
 
-/** Results of `bmc-info`, `inventory`, `check` and `power-history`, and the hint of Redfish. */
+/** The results of `bmc-info`, `inventory`, `check` and `power-history`, and the hint of Redfish. */
 const BmcInfo = z.object({ vendor: Fact, model: Fact, serial: Fact, firmware: Fact });
 const Hardware = z.object({
   system: z.object({ vendor: Fact, model: Fact, serial: Fact, biosVersion: Fact }),
@@ -74,8 +74,8 @@ const RedfishHint = z.object({
 });
 
 /**
- * What an action's result says about the machine; undefined if nothing. A BMC may repeat a password in any of its texts, so
- * `redact` is applied to each.
+ * Facts about the machine from an action's result; undefined if there are none. A BMC may repeat a password in any of its
+ * texts, so each is redacted.
  */
 export function factsSeen(
   { action, data, hint }: Pick<ActionResult, "action" | "data" | "hint">,

@@ -3,16 +3,16 @@ import type { JournalSeen } from "../journal/journal.ts";
 import {
   type ActionId,
   type ActionState,
-  type ActionStatus,
   actionKey,
   type Delivery,
+  type ImageAction,
   type LogLine,
   type Outcome,
 } from "./action.ts";
 
 /**
- * `waiting` for a workflow that is addressed to it, `polling` the server, `busy` with an action, or `failing` because the
- * server does not answer.
+ * `waiting`: no workflow is addressed to the agent ID. `polling`: a poll is sent to the server. `busy`: an action runs.
+ * `failing`: the server does not answer.
  */
 export type LaneState = "waiting" | "polling" | "busy" | "failing";
 
@@ -32,42 +32,48 @@ export interface ReportSeen {
   readonly durationMs: number;
 }
 
-/** What observers may see of an action: neither environment nor arguments, which may contain secrets. */
-export interface SeenAction extends ActionId {
-  /** `actionKey`. */
+/** The part of an action that observers may see. It excludes environment and arguments, which may contain secrets. */
+export interface SeenAction extends ImageAction {
+  /** The result of `actionKey`. */
   readonly key: string;
-  readonly image: string;
 }
 
-export function seenAction(action: Omit<SeenAction, "key">): SeenAction {
+export function seenAction(action: ImageAction): SeenAction {
   const { workflowId, taskId, agentId, actionId, name, image } = action;
   return { key: actionKey(action), workflowId, taskId, agentId, actionId, name, image };
 }
 
-/** The events of an action, in order. Times are the wall clock's. */
+/** The part of a reported status that observers need. */
+export interface ReportedStatus {
+  readonly state: ActionState;
+  readonly message: string;
+  readonly startedAt: Date;
+}
+
+/** The events of an action, in order. Times are those of the wall clock. */
 export type ActionEvent = {
   readonly action: SeenAction;
 } /** It may run, and waits for its turn at the machine and for a slot. */ & (
-  | { readonly kind: "taken"; readonly machine?: string; readonly at: Date }
-  /** Policy, inventory or template deny it; `ended` follows. */
+  | { readonly kind: "taken"; readonly machine?: string | undefined; readonly at: Date }
+  /** Policy, inventory or template deny the action; `ended` follows. */
   | { readonly kind: "refused"; readonly reason: string; readonly at: Date }
-  /** The server has its start; or an earlier worker started it, and this one adopts it. */
+  /** The server has acknowledged the start, or this worker adopts an action that an earlier one started. */
   | {
       readonly kind: "started";
-      readonly machine?: string;
+      readonly machine?: string | undefined;
       readonly runtime: string;
       readonly startedAt: Date;
       readonly timeoutMs: number;
       readonly adopted: boolean;
     }
-  /** A line of its own log, redacted. */
+  /** A line of the action's own log, redacted. */
   | { readonly kind: "line"; readonly line: LogLine; readonly at: Date }
-  /** What it does now, or the runtime for it; undefined if that is unknown. `at` is when it began. */
+  /** What the action does now, or the runtime for it; undefined if that is unknown. `at` is when it began. */
   | { readonly kind: "progress"; readonly progress: Progress | undefined; readonly at: Date }
-  /** The report is still to be sent. */
+  /** The action has ended; its report is not sent yet. */
   | {
       readonly kind: "ended";
-      readonly machine?: string;
+      readonly machine?: string | undefined;
       readonly runtime: string;
       readonly outcome: Outcome;
     }
@@ -75,10 +81,10 @@ export type ActionEvent = {
   | {
       readonly kind: "reported";
       readonly delivery: Delivery;
-      readonly status?: Pick<ActionStatus, "state" | "message" | "startedAt">;
+      readonly status?: ReportedStatus | undefined;
       readonly at: Date;
     }
-  /** It was not run, or its adoption failed: the server serves it again. */
+  /** The action was not run, or its adoption failed. The server serves it again. */
   | { readonly kind: "returned"; readonly at: Date }
 );
 
@@ -89,11 +95,11 @@ export interface SpansSeen {
 }
 
 /**
- * Gets the events of a worker, in order, that it has a method for: metrics, status page, action logs, traces. The worker never waits
- * for it, so it does slow work in the background.
+ * Receives the events of a worker, in order, for which it has a method: metrics, status page, action logs and traces. The
+ * worker never waits for an observer, so slow work belongs in the background.
  */
 export interface Observer {
-  /** Undefined when the lane has ended. */
+  /** The state of an agent ID's lane; undefined when the lane has ended. */
   lane?(agentId: string, state: LaneState | undefined): void;
   /** A poll is sent; `poll` follows. */
   polling?(agentId: string): void;

@@ -46,8 +46,8 @@ const SETTLED = {
 
 /**
  * Every state of an action and every way out of it: what must be on record, before what, and what follows from each event. The
- * journal writes these states and no others, and a test explores the orders of all events
- * (test/worker/core/run/every-order.test.ts).
+ * journal writes these states and no others, and a test breaks a promise for each changed rule
+ * (test/worker/core/run/crash-points.test.ts).
  */
 export const STATES: Readonly<Record<JournalPhase, StateRule>> & {
   readonly admitted: Pick<StateRule, "on">;

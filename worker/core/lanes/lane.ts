@@ -1,17 +1,17 @@
 import { alwaysAwake } from "../ports/source.ts";
 import type { LaneOptions } from "./lane-options.ts";
 import { PollFailures } from "./poll-failures.ts";
-import { PollPacing } from "./poll-pacing.ts";
+import { PollSchedule } from "./poll-schedule.ts";
 import { WorkflowsInFlight } from "./workflows-in-flight.ts";
 
 /**
- * The loop of one agent ID: poll for an action, run it, report it. Actions of different workflows run concurrently if the
- * server serves an agent ID several workflows at a time. Ends when `stop` aborts, after the actions in flight; never because of
- * a lost connection.
+ * Runs the loop of one agent ID: poll for an action, run it, report it. Actions of different workflows run concurrently if
+ * the server serves several workflows at a time. Ends when `stop` aborts and the actions in flight have ended, but never
+ * because of a lost connection.
  */
 export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<void> {
   const { agentId, source, observer, waking = alwaysAwake } = options;
-  const pacing = new PollPacing(options);
+  const pacing = new PollSchedule(options);
   const failures = new PollFailures(options);
   const workflows = new WorkflowsInFlight(options);
   while (!stop.aborted) {

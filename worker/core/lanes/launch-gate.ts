@@ -8,17 +8,20 @@ import type { Outcome } from "../action/action.ts";
 import type { Runtime } from "../ports/runtime.ts";
 
 export interface LaunchGateOptions {
-  readonly runtime: Pick<Runtime, "check">;
+  readonly runtime: Runtime;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 const CHECK_MS = 30_000;
 const RETRY: Backoff = { firstMs: 1_000, maxMs: 15_000, jitter: 0.2 };
-/** Ends of actions that were refused, or stopped, before anything was launched. */
+/** Classes of actions that were refused or stopped before anything was launched. */
 const NOT_BY_RUNTIME: ReadonlySet<ErrorClass | undefined> = new Set(["cancelled", "state", "usage"]);
 
-/** Keeps the lanes from polling while the runtime cannot launch anything: every action that is served then would fail. */
+/**
+ * Keeps the lanes from polling while the runtime cannot launch anything, because every action that the server serves would
+ * then fail.
+ */
 export class LaunchGate {
   readonly #options: LaunchGateOptions;
   #closed: Promise<void> | undefined;
@@ -37,7 +40,7 @@ export class LaunchGate {
     this.#close(stop);
   }
 
-  /** Checks the runtime if it may have been the reason why an action was not launched. */
+  /** Checks the runtime if an action may have failed to launch because of it. */
   see({ ok, class: errorClass, exitCode }: Outcome, stop: AbortSignal): void {
     if (!ok && exitCode === undefined && !NOT_BY_RUNTIME.has(errorClass)) this.#close(stop);
   }

@@ -4,13 +4,13 @@ import { textOf } from "../../../shared/text-of.ts";
 import type { Poll } from "../ports/source.ts";
 import type { LaneOptions } from "./lane-options.ts";
 
-/** The failed polls of one lane in a row, and its waits between them. */
+/** Counts the failed polls of one lane in a row and waits between them. */
 export class PollFailures {
   readonly #options: LaneOptions;
   readonly #backoff: Backoff;
   #failures = 0;
   #isWarned = false;
-  /** The server has not answered this lane since an outage. */
+  /** Whether the server has not answered this lane since an outage. */
   #isAfterOutage = false;
 
   constructor(options: LaneOptions) {
@@ -22,7 +22,7 @@ export class PollFailures {
     return this.#failures > 0;
   }
 
-  /** Whether the lane polls now to find out whether the server answers again. */
+  /** Whether the lane polls only to find out whether the server answers again. */
   get mustPoll(): boolean {
     return this.isFailing || this.#isAfterOutage;
   }
@@ -33,7 +33,7 @@ export class PollFailures {
     observer.lane(agentId, "failing");
     if (outage) {
       this.#isAfterOutage = true;
-      // Health expects a sign of each lane now and then.
+      // The health check expects an event from each lane now and then.
       while (!(await outage.over(maxBackoffMs, stop))) observer.lane(agentId, "failing");
       return;
     }
@@ -44,7 +44,7 @@ export class PollFailures {
     await clock.sleep(waitMs, stop);
   }
 
-  /** The lane itself failed. Never rejects. */
+  /** Handles an error of the lane itself: logs it and waits. Never rejects. */
   async broken(thrown: unknown, stop: AbortSignal): Promise<void> {
     const { agentId, clock, log } = this.#options;
     this.#failures += 1;

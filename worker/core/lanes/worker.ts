@@ -1,3 +1,4 @@
+import type { LogFields } from "../../../shared/logger.ts";
 import type { Action } from "../action/action.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Source } from "../ports/source.ts";
@@ -6,21 +7,21 @@ import type { StopSignals } from "../run/services.ts";
 import { runLane } from "./lane.ts";
 import type { LaneOptions } from "./lane-options.ts";
 import { LaunchGate } from "./launch-gate.ts";
-import { ServerPace } from "./server-pace.ts";
+import { ServerLoad } from "./server-load.ts";
 
-/** For a worker that works only while it leads. */
+/** Leader election, for a worker that works only while it leads. */
 interface Leadership {
-  /** Certainly, at this moment. */
+  /** Whether this worker certainly leads at this moment. */
   readonly isLeading: boolean;
-  /** Resolves to the reason when this worker does not lead any more: it must exit, because another one may lead. */
+  /** Resolves to the reason when this worker no longer leads. It must then exit, because another one may lead. */
   readonly lost: Promise<string>;
   /** Resolves when this worker leads, or when the signal aborts. Never rejects. */
   acquire(stop: AbortSignal): Promise<void>;
-  /** Lets another worker lead at once. Call when nothing is started any more. Never rejects. */
+  /** Gives up the lead at once. Call it when nothing more is started. Never rejects. */
   release(): Promise<void>;
 }
 
-/** Decides which lanes a worker has, and where their actions come from. */
+/** Decides which lanes a worker has and where their actions come from. */
 export interface LaneServices {
   /** The agent IDs that this worker polls for. */
   agentIds(): readonly string[];
@@ -29,9 +30,9 @@ export interface LaneServices {
   ready(stop: AbortSignal): Promise<void>;
   /** Runs beside the lanes until the signal aborts. Never rejects. */
   run(lanes: LaneControl, stop: AbortSignal): Promise<void>;
-  /** Called after the last lane. */
+  /** Called after the last lane has ended. */
   close(): Promise<void>;
-  /** Opens what can fail, before `run`. Rejects with one line. */
+  /** Opens resources that may be unavailable, before `run`. Rejects with one line. */
   open?(): Promise<void>;
 }
 
@@ -40,14 +41,14 @@ export interface WorkerOptions extends Pick<LaneOptions, "clock" | "log" | "maxB
   /** Runs like `LaneServices.run`. */
   readonly reload: LaneServices["run"];
   /** Absent without leader election. */
-  readonly leadership?: Leadership;
-  readonly runtime: Pick<Runtime, "check" | "detach" | "close">;
-  readonly executor: Pick<Executor, "execute" | "handOver" | "recover" | "reported">;
-  /** How long running actions may take to end by themselves once the worker is stopping. */
+  readonly leadership?: Leadership | undefined;
+  readonly runtime: Runtime;
+  readonly executor: Executor;
+  /** How long running actions may take to end by themselves when the worker stops. */
   readonly shutdownGraceMs: number;
 }
 
-/** How the worker ended: after all actions, with cancelled actions, or with actions that keep running without it. */
+/** How the worker ended: after all actions, with cancelled actions, or detached from actions that keep running. */
 export type WorkerEnd = "drained" | "cancelled" | "detached";
 
 export interface LaneChanges {
@@ -56,7 +57,7 @@ export interface LaneChanges {
 }
 
 export interface LaneControl {
-  /** From now on polls for these agent IDs. A removed lane ends after the actions that run. */
+  /** Polls for these agent IDs from now on. A removed lane ends after its running actions. */
   setAgentIds(agentIds: readonly string[]): LaneChanges;
 }
 
@@ -65,23 +66,23 @@ interface Lane {
   readonly ended: Promise<void>;
 }
 
-/** One lane per agent ID, from `run` to `stop`. */
+/** Runs one lane per agent ID from `run` to `stop`. */
 export class Worker implements LaneControl {
   readonly #options: WorkerOptions;
   readonly #stop = new AbortController();
   readonly #cancel = new AbortController();
   readonly #ended = new AbortController();
   readonly #lanes = new Map<string, Lane>();
-  readonly #serverPace: ServerPace;
+  readonly #serverLoad: ServerLoad;
   readonly #launches: LaunchGate;
   #agentIds: ReadonlySet<string> = new Set();
-  /** Only a leader polls. */
+  /** Whether lanes may poll: only those of a leader do. */
   #mayPoll = false;
   #running = 0;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.#serverPace = new ServerPace(options.clock);
+    this.#serverLoad = new ServerLoad(options.clock);
     this.#launches = new LaunchGate(options);
   }
 
@@ -90,7 +91,10 @@ export class Worker implements LaneControl {
     return this.#options.leadership?.lost ?? new Promise(() => undefined);
   }
 
-  /** Opens what can fail, such as an address to listen on, before `run`; with leader election, `run` does. Rejects with one line. */
+  /**
+   * Opens resources that may be unavailable, such as an address to listen on, before `run`. With leader election, `run` does
+   * this. Rejects with one line.
+   */
   async open(): Promise<void> {
     if (!this.#options.leadership) await this.#options.services.open?.();
   }
@@ -100,9 +104,9 @@ export class Worker implements LaneControl {
     const { leadership, reload, runtime, services } = this.#options;
     const stop = this.#stop.signal;
     try {
-      // Files change while a follower waits, too.
+      // Files change while a follower waits as well.
       const reloading = reload(this, stop);
-      // It is awaited below, and may reject before.
+      // The promise is awaited below and may reject before.
       reloading.catch(() => undefined);
       await leadership?.acquire(stop);
       if (leadership && !stop.aborted) await services.open?.();
@@ -122,10 +126,10 @@ export class Worker implements LaneControl {
     const { executor, services } = this.#options;
     this.#mayPoll = true;
     const background = services.run(this, stop);
-    // It is awaited below, and may reject before.
+    // The promise is awaited below and may reject before.
     background.catch(() => undefined);
     await services.ready(stop);
-    // Before the lanes: actions of an earlier worker get their machines first.
+    // The adoption begins before the lanes, so that actions of an earlier worker get their machines first.
     const recovered = executor.recover(this.#signals);
     this.#launches.begin(stop);
     this.setAgentIds(services.agentIds());
@@ -147,7 +151,7 @@ export class Worker implements LaneControl {
     return { added, removed };
   }
 
-  /** Starts no more actions; those that run may end by themselves, within the grace period. */
+  /** Starts no more actions. Running ones may end by themselves within the grace period. */
   stop(): void {
     if (this.#stop.signal.aborted) return;
     const { clock, executor, leadership, log, runtime, shutdownGraceMs } = this.#options;
@@ -155,7 +159,7 @@ export class Worker implements LaneControl {
     const reason = new Error("the worker is stopping");
     this.#stop.abort(reason);
     for (const lane of this.#lanes.values()) lane.stop.abort(reason);
-    // The next leader begins at once, and adopts them.
+    // The next leader begins at once and adopts the actions.
     if (leadership) {
       runtime.detach?.();
       executor.handOver();
@@ -166,7 +170,7 @@ export class Worker implements LaneControl {
     );
   }
 
-  /** Cancels the running actions, too, or detaches from them if another worker can adopt them. */
+  /** Cancels the running actions as well, or detaches from them if another worker can adopt them. */
   cancel(): void {
     if (this.#cancel.signal.aborted) return;
     this.stop();
@@ -199,18 +203,18 @@ export class Worker implements LaneControl {
         maxBackoffMs,
         observer,
         waking: source.waking,
-        serverPace: this.#serverPace,
+        serverLoad: this.#serverLoad,
       },
       stop.signal,
     ).finally(() => {
       this.#lanes.delete(agentId);
-      // It may have been removed and added again while its last action ran.
+      // The agent ID may have been removed and added again while its last action ran.
       if (this.#agentIds.has(agentId)) this.#ensureLane(agentId);
     });
     this.#lanes.set(agentId, { stop, ended });
   }
 
-  /** Resolves to false if it was not run. An action that still waits when its lane is removed is returned. */
+  /** Resolves to false if the action was not run. An action that still waits when its lane is removed is returned. */
   async #execute(action: Action, stop: AbortSignal): Promise<boolean> {
     this.#running += 1;
     try {
@@ -222,4 +226,17 @@ export class Worker implements LaneControl {
       this.#running -= 1;
     }
   }
+}
+
+/** A log line has at most so many names. */
+const MOST_NAMES = 20;
+
+export function laneFields({ added, removed }: LaneChanges): LogFields {
+  return { lanesAdded: shortenedNames(added), lanesRemoved: shortenedNames(removed) };
+}
+
+export function shortenedNames(names: readonly string[]): readonly string[] {
+  return names.length <= MOST_NAMES
+    ? names
+    : [...names.slice(0, MOST_NAMES), `${names.length - MOST_NAMES} more`];
 }

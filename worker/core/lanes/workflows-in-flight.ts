@@ -3,13 +3,13 @@ import { textOf } from "../../../shared/text-of.ts";
 import { type Action, fieldsOf } from "../action/action.ts";
 import type { LaneOptions } from "./lane-options.ts";
 
-/** The server would serve an action that was not run again at once. */
+/** Without a pause, the server would serve an action that was not run again at once. */
 const HOLD_BACK: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
 
-/** The workflows of which a lane runs an action, or holds the next one back. */
+/** The workflows of one lane that have a running action, or an action that is held back. */
 export class WorkflowsInFlight {
   readonly #options: LaneOptions;
-  /** By workflow ID; these promises never reject. */
+  /** Promises that never reject, by workflow ID. */
   readonly #inFlight = new Map<string, Promise<void>>();
   /** How many times in a row an action of a workflow was not run. */
   readonly #notRun = new Map<string, number>();
@@ -34,12 +34,12 @@ export class WorkflowsInFlight {
     return served;
   }
 
-  /** The server has no action for the lane: a workflow that was held back is gone. */
+  /** Records that the server has no action for the lane: a workflow that was held back is gone. */
   nothingServed(): void {
     if (this.size === 0) this.#notRun.clear();
   }
 
-  /** Waits for that time, or until an action ends, because the next one of its workflow is then ready. */
+  /** Waits for `ms`, or until an action ends, because the next action of its workflow is then ready. */
   async pause(ms: number, stop: AbortSignal): Promise<void> {
     if (ms === 0) return;
     const over = new AbortController();

@@ -2,18 +2,17 @@ import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { errorClassOf } from "../../../shared/contract/exit-code.ts";
 import { type ActionResult, foldLine, oneLine } from "../../../shared/contract/result.ts";
 import type { StopReason } from "../../../shared/deadline.ts";
-import { defined } from "../../../shared/defined.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
 import type { Outcome } from "../action/action.ts";
 import { readLogLine } from "../action/log-line.ts";
 import type { EndedAction } from "./runtime.ts";
 
 export interface Ending {
-  readonly exitCode?: number;
-  readonly signal?: string;
-  readonly stopReason?: StopReason;
-  readonly outOfMemory?: boolean;
-  readonly result?: ActionResult;
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
+  readonly stopReason?: StopReason | undefined;
+  readonly outOfMemory?: boolean | undefined;
+  readonly result?: ActionResult | undefined;
   readonly lastLines: readonly string[];
   readonly timeoutMs: number;
   readonly startedAt: Date;
@@ -21,9 +20,10 @@ export interface Ending {
 }
 
 /**
- * Concludes an action's outcome. Success needs exit code 0 and, if there is a result, an ok result (other projects'
- * images leave none), and that memory did not run out: a wrapper may hide that a child was killed. An action that reported ok and exited with 0 while it was being stopped is a success, because
- * the machine is in that state. The message is one line of any length: secrets must be redacted before it is cut.
+ * Concludes an action's outcome. Success requires exit code 0, no failed result and enough memory. Images of other projects
+ * write no result, and a wrapper may hide that a child was killed for lack of memory. An action that reported ok and exited
+ * with 0 while it was being stopped succeeded, because the machine is in the wanted state. The message is one line of any
+ * length: secrets must be redacted before it is shortened.
  */
 export function concludeOutcome(ending: Ending): Outcome {
   const { exitCode, result, startedAt, stoppedAt } = ending;
@@ -31,7 +31,8 @@ export function concludeOutcome(ending: Ending): Outcome {
   const finished =
     exitCode === 0 && !ending.outOfMemory && !reportedFailure && (result !== undefined || !ending.stopReason);
   const common = {
-    ...defined({ exitCode, result }),
+    exitCode,
+    result,
     startedAt,
     stoppedAt,
     killed: endedBySignal(ending),
@@ -48,7 +49,7 @@ export function concludeOutcome(ending: Ending): Outcome {
   };
 }
 
-/** The outcome of an action that did not start, or whose end is unknown. */
+/** The outcome of an action that did not start, or of one whose end is unknown. */
 export function failedLaunch(
   errorClass: ErrorClass,
   message: string,
@@ -71,10 +72,10 @@ export function vanishedOutcome(
   why: string,
   { result, lastLines, startedAt }: Pick<Ending, "result" | "lastLines" | "startedAt">,
 ): Outcome {
-  const reason = result?.message ?? lastLinesOf({ lastLines });
+  const reason = result?.message ?? lastLinesOf(lastLines);
   const said = result ? "; it had reported" : "; its last lines";
   const message = foldLine(reason === "" ? why : `${why}${said}: ${reason}`);
-  const common = { startedAt, stoppedAt: new Date(), timedOut: false, killed: true, ...defined({ result }) };
+  const common = { startedAt, stoppedAt: new Date(), timedOut: false, killed: true, result };
   return { ...common, ok: false, class: "state", message };
 }
 
@@ -82,12 +83,12 @@ export function nothingToRemove(outcome: Outcome): EndedAction {
   return { outcome, remove: async () => undefined };
 }
 
-/** `failedLaunch`, with nothing to remove. */
+/** An outcome of `failedLaunch` with nothing to remove. */
 export function failedAction(...failure: Parameters<typeof failedLaunch>): EndedAction {
   return nothingToRemove(failedLaunch(...failure));
 }
 
-/** Docker reports a signal as 128 plus its number, as does an action that caught one. */
+/** Whether a signal ended the action. Docker reports a signal as 128 plus its number, and so does an action that caught one. */
 function endedBySignal({ exitCode, signal }: Ending): boolean {
   return signal !== undefined || (exitCode !== undefined && exitCode > 128 && exitCode <= 192);
 }
@@ -100,7 +101,7 @@ function classOf({ stopReason, result, exitCode }: Ending): ErrorClass {
 
 function messageOf(ending: Ending): string {
   const { stopReason, result, outOfMemory } = ending;
-  const reason = result?.message ?? lastLinesOf(ending);
+  const reason = result?.message ?? lastLinesOf(ending.lastLines);
   const because = reason === "" ? "" : `: ${reason}`;
   if (stopReason === "timeout") {
     return `timed out after ${formatSeconds(ending.timeoutMs)}${because}`;
@@ -116,11 +117,11 @@ function messageOf(ending: Ending): string {
   return result ? `${end} although it said${because}` : `${end}${because}`;
 }
 
-function lastLinesOf({ lastLines }: Pick<Ending, "lastLines">): string {
+function lastLinesOf(lastLines: readonly string[]): string {
   return lastLines.map((line) => readLogLine(line).message).join(" | ");
 }
 
-/** An engine may learn only after the exit that memory ran out; then it reports 128 + SIGKILL alone (containerd#12372). */
+/** An engine may learn only after the exit that memory ran out. It then reports 128 + SIGKILL alone (containerd#12372). */
 function exitOf({ exitCode }: Ending): string {
   if (exitCode === 137) return "exited 137 (killed, perhaps out of memory)";
   return `exited ${exitCode ?? "without a code"}`;

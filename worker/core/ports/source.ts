@@ -1,14 +1,14 @@
-import type { Action, ActionId, ActionStatus, RunningStatus } from "../action/action.ts";
+import type { Action, ActionId, ActionStatus, RunningStatus, WorkflowMember } from "../action/action.ts";
 
 /** The answer to a poll. */
 export type Poll =
   | { readonly kind: "action"; readonly action: Action }
-  /** The server has no action now; `reason` is its own message. */
+  /** The server has no action at present; `reason` is its own message. */
   | { readonly kind: "idle"; readonly reason: string }
-  /** `code` is the gRPC code's name. `outage` is set if the server is unavailable to all lanes. */
+  /** `code` is the name of the gRPC code. `outage` is set if the server is unavailable to all lanes. */
   | { readonly kind: "failed"; readonly code: string; readonly reason: string; readonly outage?: Outage };
 
-/** The time for which a server is unavailable to all lanes. */
+/** A period in which a server is unavailable to all lanes. */
 export interface Outage {
   /**
    * Resolves to true when the lane may poll again, and to false after `withinMs`. Rejects when the signal aborts.
@@ -20,8 +20,8 @@ export interface Outage {
 export type Acknowledgement =
   | { readonly kind: "acknowledged" }
   /**
-   * Not accepted now; the same report may be accepted soon. `perhapsRejected`: the server answers the same when it rejects the report,
-   * so that several such answers in a row count as a rejection. `outage`: it is unavailable to all lanes.
+   * The report was not accepted, but may be accepted soon. `perhapsRejected`: a rejection has the same answer, so several of
+   * these in a row count as one. `outage`: the server is unavailable to all lanes.
    */
   | {
       readonly kind: "retry";
@@ -30,76 +30,81 @@ export type Acknowledgement =
       readonly perhapsRejected?: true;
       readonly outage?: true;
     }
-  /** Refused, by the server or by a proxy that did not tell it. */
+  /** The report was refused by the server, or by a proxy that did not pass it on. */
   | { readonly kind: "rejected"; readonly code: string; readonly reason: string }
-  /** The server itself says that it does not wait for the report: the workflow is gone, or continues without it. `perhapsStale`: its cache may be behind. */
+  /**
+   * The server itself says that it does not wait for the report: the workflow is gone or continues without it.
+   * `perhapsStale`: its cache may be stale.
+   */
   | { readonly kind: "gone"; readonly code: string; readonly reason: string; readonly perhapsStale?: true };
 
-/** By workflow ID. */
-export type WorkflowSet = Pick<ReadonlySet<string>, "has">;
+/** A set of workflow IDs. */
+export interface WorkflowSet {
+  has(workflowId: string): boolean;
+}
 
 /** Where actions come from. Rejects only when the signal aborts. */
 export interface ActionSource {
   /**
-   * The next action for an agent ID, of a workflow that is not in flight. A server that serves one workflow at a time
-   * ignores `inFlight`.
+   * Returns the next action for an agent ID, from a workflow that is not in flight. A server that serves one workflow at a
+   * time ignores `inFlight`.
    */
   next(agentId: string, signal: AbortSignal, inFlight?: WorkflowSet): Promise<Poll>;
-  /** Whether an agent ID may be served several workflows at a time. */
+  /** Whether the server serves an agent ID several workflows at a time. */
   servesSeveral(): boolean;
 }
 
-/** Where the states of actions are reported. Rejects only when the signal aborts. */
+/** Receives reports of the states of actions. Rejects only when the signal aborts. */
 export interface StatusSink {
   report(status: ActionStatus, signal: AbortSignal): Promise<Acknowledgement>;
   /**
-   * Whether the server itself says that it no longer has the workflow of a running action. False for every other answer, a
-   * proxy's refusal included. Absent if the source cancels its actions without being asked.
+   * Whether the server itself says that the workflow of a running action is gone. False for every other answer, including a
+   * proxy's refusal. Absent if the source cancels its actions by itself.
    */
   isGone?(running: RunningStatus, signal: AbortSignal): Promise<boolean>;
-  /** Whether reports of an action wait for the end of an outage, which is logged once. */
-  isUnavailable?(action: Pick<ActionId, "agentId">): boolean;
+  /** Whether reports of an action wait for the end of an outage. An outage is logged only once. */
+  isUnavailable?(action: ActionId): boolean;
 }
 
-/** Reports that an action is no longer needed. */
+/** Reports which actions are no longer needed. */
 export interface Deletions {
-  /** A signal that aborts when the action is no longer needed. */
+  /** Returns a signal that aborts when the action is no longer needed. */
   cancelOf(action: ActionId): AbortSignal | undefined;
-  /** Whether `cancelOf` currently covers a deleted workflow; otherwise the worker asks the source. */
+  /** Whether `cancelOf` covers a deleted workflow at present; otherwise the worker asks the source. */
   seesDeletion?(action: ActionId): boolean;
 }
 
-/** Where actions come from and where their reports go. It is chosen by an action's agent ID. */
+/** Serves actions and receives their reports. An action's agent ID selects its source. */
 export interface Source extends ActionSource, StatusSink {
-  /** Absent if its lane polls all the time. */
+  /** Absent if the lane polls all the time. */
   readonly waking?: Waking | undefined;
   readonly deletions?: Deletions | undefined;
   /** Whether other workers may have ended an action that is in this worker's journal. */
   readonly isShared?: boolean;
 }
 
-/** Why an agent ID is polled for now. */
+/** The reason for a poll. */
 export type Wake =
-  /** There may be an action for it. */
+  /** There may be an action for the agent ID. */
   | "addressed"
-  /** Nothing points to an action; polled now and then to make sure. */
+  /** Nothing indicates an action; the poll is a precaution. */
   | "rarely"
-  /** It is not known whether there is an action. */
+  /** It is unknown whether there is an action. */
   | "unknown";
 
 /** Decides when to poll for an agent ID. */
 export interface Waking {
-  /** Why to poll now; undefined if the lane is to wait. */
+  /** The reason to poll now; undefined if the lane should wait. */
   now(agentId: string): Wake | undefined;
-  /** Waits until the lane is to poll. Resolves, too, when the signal aborts. Never rejects. */
+  /** Waits until the lane should poll. Also resolves when the signal aborts. Never rejects. */
   wait(agentId: string, signal: AbortSignal): Promise<Wake>;
-  /** How many completed Workflows the server may look at instead of the one that has an action. */
+  /** The number of completed Workflows that the server may check instead of the one with an action. */
   blocking?(agentId: string): number;
-  /** The server served an action to the poll that had this reason. */
-  served(action: Pick<ActionId, "workflowId">, why: Wake): void;
+  /** Called when the server has served an action to a poll with this reason. */
+  served(action: WorkflowMember, why: Wake): void;
 }
 
-/** Polls all the time, and lets the server hold the poll. */
+/** Polls all the time and lets the server hold the poll. */
 export const alwaysAwake: Waking = {
   now: () => "unknown",
   wait: async () => "unknown",

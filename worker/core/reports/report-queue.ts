@@ -18,50 +18,50 @@ import { type FinalDelivery, type SendOptions, sendReport, within } from "./send
 export interface ReportQueueOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Between two attempts of a report. */
+  /** The longest pause between two attempts of a report. */
   readonly maxBackoffMs: number;
   readonly observer: Observers;
 }
 
-/** The end of an action that is to be reported. */
+/** The report of an action's end. */
 export interface ReportedEnd {
   readonly status: EndStatus;
   readonly sink: StatusSink;
-  /** Once it aborts, the report has a few seconds left. */
+  /** When it aborts, the report has a few seconds left. */
   readonly cancel: AbortSignal;
-  /** Called when the server rejects it for the first time, with the code's name. Must not reject. */
+  /** Called with the code's name when the server rejects the report for the first time. Must not reject. */
   readonly onRejected: (code: string) => Promise<void>;
-  /** Called once. Must not reject. */
+  /** Called once, when the report is finished. Must not reject. */
   readonly onFinished: (delivery: FinalDelivery) => Promise<void>;
 }
 
 /**
- * A RUNNING that is not acknowledged in this time is dropped: the server serves the action again if it still exists. The server
- * holds a report about a deleted workflow for a minute, and meanwhile the action holds its machine.
+ * A RUNNING report that is not acknowledged within this time is dropped; the server serves the action again if it still
+ * exists. The server holds a report about a deleted workflow for a minute, and the action would hold its machine meanwhile.
  */
 const RUNNING_TIMEOUT_MS = 20_000;
-/** How long an action keeps its lane, its turn and its slot for its final report. */
+/** How long an action keeps its lane, locks and slot for its final report. */
 const LANE_WAIT_MS = 5_000;
-/** At most so many reports are pending in the background; further ones keep their lanes. */
+/** The maximum number of reports in the background. Further reports keep their lanes. */
 const MOST_PENDING = 5_000;
-/** A report is abandoned so long after the end of its action. */
+/** A report is abandoned this long after its action ended. */
 const ABANDON_MS = 7 * 24 * 60 * 60_000;
-/** But not earlier, because the wall clock may have been set since. */
+/** The least time until a report is abandoned, because the wall clock may have been set. */
 const LEAST_MS = 60 * 60_000;
-/** For a report when the worker is told to stop immediately. */
+/** Time for a report when the worker must stop immediately. */
 const LAST_ATTEMPT_MS = 10_000;
-/** For reports when another worker leads next: it leads at once, and makes those that are left. */
+/** Time for reports when another worker takes over the lead: it leads at once and sends the remaining reports. */
 const HANDOVER_MS = 1_500;
 const NEVER = new AbortController().signal;
 
 /**
- * The reports of all actions: how many, for how long and in which order. A final one delays its lane until it is rejected, for a few
- * seconds at most, and is then repeated in the background.
+ * Sends the reports of all actions and limits their number and duration. A final report delays its lane until it is
+ * rejected, for a few seconds at most, and is then repeated in the background.
  */
 export class ReportQueue {
   readonly #options: ReportQueueOptions;
   readonly #pending = new Set<PendingReport>();
-  /** By workflow ID. */
+  /** Pending reports by workflow ID. */
   readonly #ofWorkflow = new Map<string, Set<PendingReport>>();
   /** Aborts when all reports are left to the next worker. */
   readonly #left = new AbortController();
@@ -71,13 +71,13 @@ export class ReportQueue {
     this.#options = options;
   }
 
-  /** Reports the start of an action: limited in time, because nothing has been done yet. The first rejection ends it. */
+  /** Reports the start of an action. The time is limited, because nothing has been done yet. The first rejection ends it. */
   async running(status: RunningStatus, sink: StatusSink, stop: AbortSignal): Promise<Delivery> {
     const options = { ...this.#options, sink };
     return within(RUNNING_TIMEOUT_MS, options, stop, (bound) => sendReport(options, status, bound));
   }
 
-  /** For how long the end of an action may still be reported. */
+  /** How much longer the end of an action may be reported. */
   remainingMs(stoppedAt: Date): number {
     return Math.max(LEAST_MS, stoppedAt.getTime() + ABANDON_MS - this.#options.clock.now());
   }
@@ -107,20 +107,23 @@ export class ReportQueue {
     else await report.endedSoon(report.endedOrRejected);
   }
 
-  /** Ends the reports of a workflow whose next action the server serves: it does so only once it has the end. */
+  /**
+   * Ends the reports of a workflow when the server serves its next action: the server does so only after it has received the
+   * end.
+   */
   async supersede(workflowId: string): Promise<void> {
     const earlier = [...(this.#ofWorkflow.get(workflowId) ?? [])];
     for (const report of earlier) report.supersede();
     await Promise.all(earlier.map(({ done }) => done));
   }
 
-  /** Leaves what is not acknowledged soon to the next worker, which finds the ends of the actions. */
+  /** Leaves reports that are not acknowledged soon to the next worker, which finds the ends in the journal. */
   handOver(): void {
     const leave = () => this.#left.abort();
     void this.#options.clock.sleep(HANDOVER_MS, this.#idle.signal).then(leave, () => undefined);
   }
 
-  /** Resolves when every report is finished. Those that the server rejected are left to the next worker. */
+  /** Resolves when every report is finished. Rejected reports are left to the next worker. */
   async idle(): Promise<void> {
     while (this.#pending.size > 0) {
       await Promise.all([...this.#pending].map((report) => report.postponeOnceRejected()));
@@ -129,17 +132,17 @@ export class ReportQueue {
   }
 }
 
-/** The report of one action's end, until it is finished. Meanwhile its action is not run again. */
+/** The report of one action's end until it is finished. The action does not run again meanwhile. */
 export class PendingReport {
   readonly #end: ReportedEnd;
   readonly #options: SendOptions;
   readonly #forMs: () => number;
   readonly #left: AbortSignal;
-  /** Aborts when another action shows that the server has the end. */
+  /** Aborts when another action shows that the server has received the end. */
   readonly #superseded = new AbortController();
-  /** Aborts when the worker stops and the report was rejected. */
+  /** Aborts when the worker stops after the report was rejected. */
   readonly #postponed = new AbortController();
-  /** Notified when the server serves the action. */
+  /** Notified when the server serves the action again. */
   readonly #served = new Notifier();
   readonly #rejected = Promise.withResolvers<void>();
   #done: Promise<void> = Promise.resolve();
@@ -175,7 +178,10 @@ export class PendingReport {
     this.#superseded.abort();
   }
 
-  /** The server serves the action: repeats a rejected report at once, and waits for the end of the report for a while. */
+  /**
+   * Handles that the server serves the action again: repeats a rejected report at once and waits a while for the end of the
+   * report.
+   */
   async servedAgain(): Promise<void> {
     this.#served.notify();
     await this.#within(this.#done);
@@ -189,7 +195,7 @@ export class PendingReport {
     logOutage(log, isFirst, this.#fields, "report pending, lane continues");
   }
 
-  /** Resolves when it is finished; once the server has rejected it, it is left to the next worker. */
+  /** Resolves when the report is finished. A rejected report is left to the next worker. */
   postponeOnceRejected(): Promise<void> {
     const postpone = () => this.#postponed.abort();
     void this.#rejected.promise.then(postpone, postpone);
@@ -236,7 +242,7 @@ export class PendingReport {
     return delivery;
   }
 
-  /** Resolves to true if it has ended within the time that a lane waits. */
+  /** Resolves to true if `ended` settles within the time that a lane waits. */
   async #within(ended: Promise<void>): Promise<boolean> {
     const { clock } = this.#options;
     const isEnded = withTimeout(LANE_WAIT_MS, NEVER, () => ended.then(() => true), clock);

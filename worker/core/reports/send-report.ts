@@ -10,7 +10,7 @@ import type { Acknowledgement, StatusSink } from "../ports/source.ts";
 
 export interface SendOptions {
   readonly sink: StatusSink;
-  /** Between two attempts. */
+  /** The longest pause between two attempts. */
   readonly maxBackoffMs: number;
   readonly observer: ReportObserver;
   readonly clock: Clock;
@@ -25,29 +25,32 @@ interface ReportObserver {
 export type FinalDelivery = Exclude<Delivery, "rejected">;
 
 export interface FinalTerms {
-  /** From then on the report is dropped. */
+  /** The report is dropped after this time. */
   readonly forMs: number;
-  /** Called when the server has rejected the report for the first time, with the code's name. Must not reject. */
+  /** Called with the code's name when the server has rejected the report for the first time. Must not reject. */
   readonly onRejected: (code: string) => Promise<void>;
   /** Notified when the server serves the action: a rejected report is then repeated at once. */
   readonly served: Notifier;
 }
 
-/** A workflow that the server does not find for this long is gone; before, its cache may be stale. */
+/** A workflow that the server does not find for this long is gone. Before that, its cache may be stale. */
 const GONE_MS = 3_000;
-/** So many answers in a row that may be rejections are one. */
+/** This many answers in a row that may be rejections count as a rejection. */
 const PERHAPS_REJECTED_ATTEMPTS = 8;
-/** A rejection lasts until an operator corrects a proxy or the server. When the server serves the action, this wait ends. */
+/**
+ * A rejection lasts until an operator corrects a proxy or the server. The wait ends early when the server serves the action
+ * again.
+ */
 const REJECTED_BACKOFF: Backoff = { firstMs: 30_000, maxMs: 30 * 60_000, jitter: 0.3 };
-/** An outage may end and begin again at once. */
+/** Pause after an outage, because outages may follow one another. */
 const AFTER_OUTAGE_MS = 500;
 
-/** What an answer means in the light of those before it. */
+/** The meaning of an answer, considering the earlier ones. */
 type Verdict = "acknowledged" | "rejected" | "gone" | "later";
 
 /**
- * Reports the end of an action: repeated until it is acknowledged, or no server waits for it; for `forMs`, or until the
- * signal aborts. After a rejection it is repeated rarely. Unanswered after the signal.
+ * Reports the end of an action. Repeats the report until it is acknowledged or no server waits for it; for at most `forMs`,
+ * or until the signal aborts. Repeats a rejected report rarely. Resolves to `unanswered` after the signal.
  */
 export async function sendReport(
   options: SendOptions,
@@ -55,7 +58,7 @@ export async function sendReport(
   signal: AbortSignal,
   terms: FinalTerms,
 ): Promise<FinalDelivery>;
-/** Without terms, for a start: ends with the first rejection. */
+/** Reports the start of an action. The first rejection ends it. */
 export async function sendReport(
   options: SendOptions,
   status: ActionStatus,
@@ -108,9 +111,9 @@ export async function sendReport(
       rejections = 0;
       retries += 1;
       const isOutage = answer.kind === "retry" && answer.outage === true;
-      // The sink itself waits for the end of an outage, which may be the end of any wait.
+      // The sink itself waits for the end of an outage, and an outage may end any wait.
       const waitMs = isOutage ? AFTER_OUTAGE_MS : backoffMs(backoff, retries);
-      // An outage is logged elsewhere.
+      // Outages are logged elsewhere.
       logOutage(log, attempt === 1 && !isOutage, { ...facts, waitMs }, "report failed, retrying");
       await clock.sleep(waitMs, signal);
     }
@@ -136,7 +139,7 @@ async function ask(
   return answer;
 }
 
-/** Unanswered if it takes longer. */
+/** Resolves to `unanswered` if the call takes longer than the limit. */
 export async function within<T>(
   ms: number,
   { clock }: { readonly clock: Clock },
@@ -151,7 +154,7 @@ export async function within<T>(
   }
 }
 
-/** The answers to one report, as far as they count in a row. */
+/** Counts the consecutive answers to one report. */
 class Answers {
   readonly #clock: Clock;
   #goneSinceMs: number | undefined;

@@ -1,7 +1,6 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { type Progress, progressOf } from "../../../shared/contract/progress.ts";
 import { foldLine, oneLine } from "../../../shared/contract/result.ts";
-import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { shortened } from "../../../shared/printable.ts";
 import type { Redactor } from "../../../shared/secret-forms.ts";
@@ -19,11 +18,11 @@ const LONGEST_PROGRESS = 200;
 export interface ActionOutputOptions {
   readonly action: SeenAction;
   readonly fields: LogFields;
-  /** Redacts the secrets that the action was given. */
+  /** Redacts the secrets that were given to the action. */
   readonly redact: Redactor;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly observer: Pick<Observers, "action" | "spans">;
+  readonly observer: Observers;
 }
 
 /** Sends the output of one action to the log and the observers, and adds its last lines to the outcome. */
@@ -45,7 +44,7 @@ export class ActionOutput {
     };
   }
 
-  /** The outcome with its message redacted, on one line, and with the last lines of the log if it failed. */
+  /** Returns the outcome with its message redacted, on one line and, after a failure, with the last lines of the log. */
   complete(outcome: Outcome): Outcome {
     const { fields, log, redact } = this.#options;
     if (this.#dropped) {
@@ -55,17 +54,17 @@ export class ActionOutput {
     const message = oneLine(redact(outcome.message));
     const machineFacts = outcome.result && factsSeen(outcome.result, redact);
     const hardware = outcome.result && hardwareSeen(outcome.result, redact);
-    return this.#tail.addTo({ ...outcome, message, ...defined({ machineFacts, hardware }) });
+    return this.#tail.addTo({ ...outcome, message, machineFacts, hardware });
   }
 
-  /** `line` is redacted already. */
+  /** Handles one line, which is already redacted. */
   #take(line: LogLine): void {
     const { action, clock, fields, log, observer } = this.#options;
     if (isSpansLine(line.line)) {
       observer.spans({ action, text: line.line });
       return;
     }
-    // What it did last says nothing about why it failed.
+    // The last progress does not explain a failure.
     if (!this.#takeProgress(line.line)) this.#tail.take(line);
     logActionLine(log, fields, line);
     observer.action({ kind: "line", action, line, at: new Date(clock.now()) });

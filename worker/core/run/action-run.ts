@@ -2,12 +2,12 @@ import { defined } from "../../../shared/defined.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import {
   type Action,
-  type ActionId,
   actionKey,
   type Delivery,
   type EndStatus,
   endStatus,
   fieldsOf,
+  type ImageAction,
   type LogFields,
   type Outcome,
   type RunningStatus,
@@ -16,36 +16,32 @@ import { bootTimeIn } from "../action/boot-time.ts";
 import { type EntryFacts, entryIn, isUnreported, type JournalEntry, statusOf } from "../action/entry.ts";
 import { type SeenAction, seenAction } from "../action/observer.ts";
 import { type ActionEvent, type ActionState, STATES } from "../action/states.ts";
-import type { Place } from "../ports/machines.ts";
+import type { Target } from "../ports/machines.ts";
 import { type EndedAction, type LaunchHandle, LaunchNotRecorded, type Need } from "../ports/runtime.ts";
 import type { Source } from "../ports/source.ts";
 import type { PendingReport } from "../reports/report-queue.ts";
 import type { RunServices, StopSignals } from "./services.ts";
 
-interface ImageAction extends ActionId {
-  readonly image: string;
-}
-
-/** Removes what a launch left. */
+/** Removes the container or process of a launch. */
 export type Remove = EndedAction["remove"];
 
 const REMOVE_TIMEOUT_MS = 30_000;
 const removeNothing: Remove = async () => undefined;
 
 /**
- * One action of the worker, from its admission until its report is settled: its state, its journal entry, its report and what is left
- * to remove. `STATES` says what must be on record before each step, and what follows if it cannot be written. After the end it keeps
- * nothing of the action but what is on record: thousands may wait for their report for days.
+ * One action of the worker from its admission until its report is settled: its state, journal entry and report, and what is
+ * left to remove. `STATES` says what must be recorded before each step and what follows if that fails. After the end, the
+ * object keeps only what is recorded, because thousands of actions may wait for their report for days.
  */
 export class ActionRun {
   readonly key: string;
   readonly source: Source;
-  /** Set while a lane or the adoption works on it. Resolves to undefined if it was not run. */
+  /** Set while a lane or the adoption works on the action. Resolves to undefined if it was not run. */
   work: Promise<Outcome | undefined> | undefined;
   readonly #services: RunServices;
   readonly #action: SeenAction;
   #state: ActionState = "admitted";
-  /** Absent until it is known where the action acts. */
+  /** Absent until the machine is known. */
   #entry: JournalEntry | undefined;
   #isOnRecord = false;
   #report: PendingReport | undefined;
@@ -58,7 +54,7 @@ export class ActionRun {
     this.source = services.sourceOf(action.agentId);
   }
 
-  /** An action that the journal has of an earlier worker. */
+  /** Creates the run of an action that an earlier worker left in the journal. */
   static left(services: RunServices, entry: JournalEntry): ActionRun {
     const run = new ActionRun(services, entry.action);
     run.resume(entry);
@@ -66,7 +62,7 @@ export class ActionRun {
     return run;
   }
 
-  /** The action and the time, for an event. */
+  /** The action and the current time, for an event. */
   get seen(): { readonly action: SeenAction; readonly at: Date } {
     return { action: this.#action, at: new Date(this.#services.clock.now()) };
   }
@@ -76,7 +72,7 @@ export class ActionRun {
     return this.#entry;
   }
 
-  /** For every log line about the action. */
+  /** The fields of every log line about the action. */
   get fields(): LogFields {
     return fieldsOf(this.#action, this.#entry?.machine);
   }
@@ -89,64 +85,67 @@ export class ActionRun {
     const { action, machine } = this.entry;
     return {
       action,
-      ...defined({ machine }),
+      machine,
       state: "running",
       startedAt: this.startedAt,
       message: "running",
     };
   }
 
-  /** The pending report of its end. */
+  /** The pending report of the end. */
   get report(): PendingReport | undefined {
     return this.#report;
   }
 
-  /** Whether what was launched for it still runs, or is needed to know how it ended. */
+  /** Whether the container or process still runs, or is needed to know how the action ended. */
   get need(): Need {
     return this.#isEndOfEarlierWorker ? "once-ended" : true;
   }
 
-  /** The signals of the worker, with that of its source. */
+  /** Combines the worker's signals with that of the action's source. */
   signals({ stop, cancel }: StopSignals): StopSignals {
     const unwanted = this.source.deletions?.cancelOf(this.#action);
     if (!unwanted) return { stop, cancel };
     return { stop: AbortSignal.any([stop, unwanted]), cancel: AbortSignal.any([cancel, unwanted]) };
   }
 
-  /** Continues with what is on record. */
+  /** Continues from the journal entry. */
   resume(entry: JournalEntry): void {
     this.#entry = entry;
     this.#state = entry.phase;
     this.#isOnRecord = true;
   }
 
-  /** The action acts here, and begins now. Nothing is on record yet. */
-  place(action: Action, place: EntryPlace): void {
-    this.#entry = newEntry(this.#services, action, place);
+  /** Sets the target and the start time. Nothing is recorded yet. */
+  setTarget(action: Action, target: RecordedTarget): void {
+    this.#entry = newEntry(this.#services, action, target);
   }
 
-  /** Records that it is about to be launched. Rejects with `LaunchNotRecorded`. */
+  /** Records that the action is about to be launched. Rejects with `LaunchNotRecorded`. */
   async begin(): Promise<void> {
     await this.#move("begin");
   }
 
-  /** The action exists, and may act once this has resolved. Rejects with `LaunchNotRecorded`. */
+  /**
+   * Records that the container or process exists. The action may act once this has resolved. Rejects with
+   * `LaunchNotRecorded`.
+   */
   async launched(handle: LaunchHandle): Promise<void> {
     await this.#move("launch", { handle });
   }
 
-  /** The action did nothing, and the server serves it again. */
+  /** Removes the journal entry of an action that did nothing; the server serves it again. */
   async forget(): Promise<void> {
     if (STATES[this.#state].on.forget && this.#isOnRecord)
       await this.#try(this.#services.journal.remove(this.key));
   }
 
-  /** The server serves the action again, as if it had not got the report. */
+  /** Reopens a settled end, because the server serves the action again as if it had not received the report. */
   async reopen(): Promise<void> {
     await this.#move("serve");
   }
 
-  /** It is denied before its launch. Reports the end. */
+  /** Denies the action before its launch and reports the end. */
   async deny(outcome: Outcome, cancel: AbortSignal): Promise<void> {
     this.#observeEnd(outcome);
     await this.#end("deny", endStatus(this.entry.action, outcome, this.startedAt));
@@ -154,8 +153,9 @@ export class ActionRun {
   }
 
   /**
-   * Records the end, reports it, and removes the container or process, in this order. The hook runs once the end is recorded: if the
-   * worker dies in it, the next one reports the end and does not repeat it. It resolves to text for the status message.
+   * Records the end, reports it and removes the container or process, in this order. The hook runs once the end is recorded:
+   * if the worker dies during the hook, the next worker reports the end and does not repeat the hook. The hook resolves to
+   * text for the status message.
    */
   async conclude(ended: EndedAction, cancel: AbortSignal, hook?: () => Promise<string>): Promise<Outcome> {
     const outcome = this.#onThisClock(ended.outcome);
@@ -170,14 +170,14 @@ export class ActionRun {
     return outcome;
   }
 
-  /** Records an end without reporting it: it is reported if the server serves the action again. */
+  /** Records an end without reporting it. It is reported if the server serves the action again. */
   async withhold({ outcome }: EndedAction): Promise<void> {
     await this.#end("end", this.#statusOf(this.#onThisClock(outcome)));
   }
 
   /**
-   * Reports the recorded end, and then removes the action. Resolves when that is done, when the server has rejected it, or after a few
-   * seconds: the rest continues in the background.
+   * Reports the recorded end and then removes the action. Resolves when that is done, when the server has rejected the
+   * report, or after a few seconds; the rest continues in the background.
    */
   async tell(remove: Remove, cancel: AbortSignal): Promise<void> {
     const { entry } = this;
@@ -194,7 +194,7 @@ export class ActionRun {
       },
       onFinished: async (delivery) => {
         this.#observeDelivery(status, delivery);
-        // Until its end is settled it is kept, so that the next worker finds it instead of running it again.
+        // The action is kept until its end is settled, so that the next worker finds it instead of running it again.
         if (delivery !== "unanswered") await this.#removeOnceSettled(delivery, remove);
         this.#report = undefined;
       },
@@ -207,8 +207,8 @@ export class ActionRun {
   }
 
   /**
-   * The report of its end is not repeated any more. Resolves to true if that is on record: only then the container or process may be
-   * removed, because the next worker would count the action as lost.
+   * Records that the report is no longer repeated. Resolves to true once that is recorded. Only then may the container or
+   * process be removed; otherwise the next worker would count the action as lost.
    */
   async settled(delivery: "acknowledged" | "dropped"): Promise<boolean> {
     if (this.#state === delivery) return true;
@@ -221,7 +221,7 @@ export class ActionRun {
     } catch (thrown) {
       const { log, sweep } = this.#services;
       log.warn({ ...fields, error: textOf(thrown) }, "cleanup failed, retrying");
-      sweep.add({ remove });
+      sweep.add(remove);
     }
   }
 
@@ -231,14 +231,14 @@ export class ActionRun {
       if (!(await this.settled(delivery))) throw new Error("the end of its action is not recorded");
       await remove(signal);
     };
-    this.#services.sweep.add({ remove: removeLater });
+    this.#services.sweep.add(removeLater);
   }
 
   async #end(event: "end" | "deny", { state, message, stoppedAt }: EndStatus): Promise<void> {
     await this.#move(event, { end: { state, message, stoppedAt: stoppedAt.toISOString() } });
   }
 
-  /** Follows the table. Resolves to false if the event changes nothing, or if what comes next must wait for the disk. */
+  /** Follows the state table. Resolves to false if the event changes nothing, or if the next step must wait for the disk. */
   async #move(event: ActionEvent, facts?: EntryFacts): Promise<boolean> {
     const to = STATES[this.#state].on[event];
     if (to === undefined || to === "gone") return false;
@@ -286,7 +286,10 @@ export class ActionRun {
     return endStatus(this.entry.action, outcome, this.startedAt, this.entry.machine);
   }
 
-  /** A pod's node has a clock of its own, and clocks are set: no end is before its start or in the future. */
+  /**
+   * Adjusts the times to this host's clock. A pod's node has its own clock, and clocks are set: no end is before its start
+   * or in the future.
+   */
   #onThisClock(outcome: Outcome): Outcome {
     const stoppedMs = outcome.stoppedAt.getTime();
     const tookMs = Math.max(0, stoppedMs - outcome.startedAt.getTime());
@@ -303,7 +306,7 @@ export class ActionRun {
     const { observer, runtime } = this.#services;
     const { machine } = this.entry;
     const ended = { kind: "ended", action: this.#action, runtime: runtime.name } as const;
-    observer.action({ ...ended, ...defined({ machine }), outcome });
+    observer.action({ ...ended, machine, outcome });
   }
 
   #logEnd(outcome: Outcome): void {
@@ -319,29 +322,30 @@ export class ActionRun {
   }
 }
 
-/** The part of a place that is on record. */
-export interface EntryPlace {
-  readonly machine?: Place["machine"];
-  readonly lockKey?: Place["lockKey"];
+/** The recorded part of a target. */
+export interface RecordedTarget {
+  readonly machine?: Target["machine"];
+  readonly lockKey?: Target["lockKey"];
   readonly connected: boolean;
 }
 
 function newEntry(
   { clock, runtime, defaultTimeoutMs }: RunServices,
   action: Action,
-  { machine, lockKey, connected }: EntryPlace,
+  { machine, lockKey, connected }: RecordedTarget,
 ): JournalEntry & { readonly phase: "launching" } {
   const { workflowId, taskId, agentId, actionId, name, image } = action;
   const idMayReturn = action.returningIds ? (true as const) : undefined;
   return {
     key: actionKey(action),
-    action: { workflowId, taskId, agentId, actionId, name, image, ...defined({ idMayReturn }) },
-    ...defined({ machine, lockKey }),
+    action: { workflowId, taskId, agentId, actionId, name, image, idMayReturn },
+    machine,
+    lockKey,
     runtime: runtime.name,
     connected,
     timeoutMs: action.timeoutMs > 0 ? action.timeoutMs : defaultTimeoutMs,
     startedAt: new Date(clock.now()).toISOString(),
-    ...defined({ startedBootTime: bootTimeIn(0) }),
+    startedBootTime: bootTimeIn(0),
     phase: "launching",
   };
 }

@@ -1,4 +1,3 @@
-import { defined } from "../../../shared/defined.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import { type Redactor, redactor } from "../../../shared/secret-forms.ts";
 import { textOf } from "../../../shared/text-of.ts";
@@ -13,10 +12,10 @@ import type { RunServices, StopSignals } from "./services.ts";
 import { checkWorkflow, type WorkflowCheck } from "./workflow-check.ts";
 
 interface AdoptionTerms {
-  /** The problem of the journal entry, if it is damaged: the entry may be made from what the server says. */
-  readonly damage?: string;
+  /** The problem of a damaged journal entry. The entry may be built from the server's data. */
+  readonly damage?: string | undefined;
   /** The server has not served the action to this worker, and an earlier leader may have reported its end. */
-  readonly isUnasked?: boolean;
+  readonly isUnasked?: boolean | undefined;
 }
 
 interface Adopting extends AdoptionTerms {
@@ -34,30 +33,30 @@ const withheld: Redactor = Object.assign(() => WITHHELD, {
 });
 
 const RETRY_PAUSE_MS = 5_000;
-/** Until an action that cannot be adopted has certainly ended, beside its timeout. */
+/** An action that cannot be adopted has certainly ended this long after its timeout. */
 const STOP_MS = 30_000;
 
-/** Continues with an action of an earlier worker, from the step that the journal has. Never rejects. */
+/** Continues an action of an earlier worker from its recorded step. Never rejects. */
 export async function adopt(
   services: RunServices,
   run: ActionRun,
   { stop, cancel }: StopSignals,
   terms: AdoptionTerms,
 ): Promise<Outcome | undefined> {
-  const { clock, log, turns } = services;
+  const { clock, log, queue } = services;
   const { entry } = run;
   const adopting = { services, run, ...terms };
-  let hadTurn = false;
+  let wasFree = false;
   try {
     if (isUnreported(entry)) return await reportPending(adopting, { stop, cancel });
     const inTurn = () => {
-      hadTurn = true;
+      wasFree = true;
       return adoptUntilOver(adopting, { stop, cancel });
     };
     const purpose = { actionKey: entry.key, workflowId: entry.action.workflowId };
-    const outcome = await turns.take(entry, stop, inTurn, purpose);
-    // A Job of another action uses its BMC: the server serves the action again.
-    if (!hadTurn && !stop.aborted) await returnToServer(adopting);
+    const outcome = await queue.enqueue(entry, stop, inTurn, purpose);
+    // A Job of another action uses the BMC. The server serves the action again.
+    if (!wasFree && !stop.aborted) await returnToServer(adopting);
     return outcome;
   } catch (thrown) {
     // The server serves the action again.
@@ -71,21 +70,21 @@ export async function adopt(
 }
 
 async function reportPending({ services, run }: Adopting, { stop, cancel }: StopSignals): Promise<undefined> {
-  const { log, sweep, turns } = services;
+  const { log, sweep, queue } = services;
   const { entry, fields } = run;
   log.info(
     { ...fields, ...("end" in entry && { state: entry.end.state }) },
     "report of an earlier run pending",
   );
-  // Its hook may still run: the machine is free only after the orphan sweep.
-  const free = turns.take(entry, stop, () => sweep.done, { actionKey: entry.key });
-  // A sweep removes its container, and marks its Job for the next leader.
+  // The hook may still run: the machine is free only after the orphan sweep.
+  const free = queue.enqueue(entry, stop, () => sweep.done, { actionKey: entry.key });
+  // A sweep removes the container, and marks the Job for the next leader.
   await run.tell(async () => sweep.again(), cancel);
   await free;
   return undefined;
 }
 
-/** Keeps the machine's turn while the action may still run. */
+/** Holds the machine's lock while the action may still run. */
 async function adoptUntilOver(
   adopting: Adopting,
   { stop, cancel }: StopSignals,
@@ -141,7 +140,7 @@ async function adoptOnce(adopting: Adopting, stopNow: AbortSignal): Promise<Outc
 }
 
 function checkOf({ services, run, isUnasked }: Adopting, cancel: AbortSignal): WorkflowCheck {
-  // A report of RUNNING would replace an end that an earlier leader reported.
+  // A RUNNING report would replace an end that an earlier leader reported.
   if (isUnasked) return { cancel, end: () => undefined };
   return checkWorkflow({ ...services, source: run.source }, run.running, cancel);
 }
@@ -155,7 +154,7 @@ function observeReturn({ services, run }: Adopting): void {
   services.observer.action({ kind: "returned", ...run.seen });
 }
 
-/** Finds what an earlier worker launched, and follows it to its end. */
+/** Finds what an earlier worker launched and follows it to its end. */
 async function follow({ services, run, damage }: Adopting, cancel: AbortSignal): Promise<Adoption> {
   const { clock, log, observer, runtime } = services;
   const { entry, fields, startedAt } = run;
@@ -168,13 +167,13 @@ async function follow({ services, run, damage }: Adopting, cancel: AbortSignal):
     return { kind: "lost", reason, idempotent: false };
   }
   const started = { kind: "started", action, startedAt, timeoutMs, adopted: true } as const;
-  observer.action({ ...started, runtime: runtime.name, ...defined({ machine }) });
+  observer.action({ ...started, runtime: runtime.name, machine });
   const redact = await redactorFor({ services, run }, cancel);
   const output = new ActionOutput({ action, fields, redact, clock, log, observer });
   const adoption = await runtime.adopt(
     {
       action: entry.action,
-      ...defined({ handle }),
+      handle,
       ...(damage === undefined ? {} : { damaged: true }),
       connected,
       startedAt,
@@ -189,7 +188,10 @@ async function follow({ services, run, damage }: Adopting, cancel: AbortSignal):
   return { kind: "ended", ended: { ...ended, outcome: output.complete(ended.outcome) } };
 }
 
-/** An image of another vendor may print the connection that the earlier worker gave it. */
+/**
+ * Returns the redactor of the action's output. An image of another vendor may print the connection that the earlier worker
+ * gave it.
+ */
 async function redactorFor({ services, run }: Adopting, cancel: AbortSignal): Promise<Redactor> {
   const { connected, machine } = run.entry;
   if (!connected) return redactor({});
@@ -204,7 +206,7 @@ async function redactorFor({ services, run }: Adopting, cancel: AbortSignal): Pr
   }
 }
 
-/** How far the wall clock was set since an action's start; 0 if the host rebooted, or its boot time is not known. */
+/** How far the wall clock was set since an action's start; 0 if the host rebooted or the boot time is unknown. */
 function clockSetSince({ startedAt, startedBootTime }: JournalEntry, nowMs: number): number {
   const tookMs = msBetween(parseBootTime(startedBootTime), bootTime());
   return tookMs === undefined ? 0 : nowMs - Date.parse(startedAt) - tookMs;

@@ -1,4 +1,3 @@
-import { defined } from "../../../shared/defined.ts";
 import { type Action, actionKey, type Outcome } from "../action/action.ts";
 import { isSettled, isUnreported, type UnreportedEntry } from "../action/entry.ts";
 import type { Need } from "../ports/runtime.ts";
@@ -9,16 +8,16 @@ import { OrphanSweep } from "./orphan-sweep.ts";
 import {
   EarlierRuns,
   type ExecutorNeeds,
-  LaunchPace,
+  LaunchThrottle,
   type RunServices,
   type StopSignals,
 } from "./services.ts";
 import { start } from "./start.ts";
 
-/** The actions of a worker: those that the server serves (`start`), and those of an earlier worker (`adopt`). */
+/** Runs the actions of a worker: those that the server serves (`start`), and those of an earlier worker (`adopt`). */
 export class Executor {
   readonly #services: RunServices;
-  /** By key: the server may serve an action again that has not ended, or whose end it was not told. */
+  /** Runs by action key. The server may serve an action again that has not ended, or whose end it does not know. */
   readonly #runs = new Map<string, ActionRun>();
 
   constructor(needs: ExecutorNeeds) {
@@ -26,12 +25,12 @@ export class Executor {
       ...needs,
       reports: new ReportQueue(needs),
       sweep: new OrphanSweep({ ...needs, isNeeded: (key) => this.#need(key) }),
-      pace: new LaunchPace(),
+      throttle: new LaunchThrottle(),
       earlierRuns: new EarlierRuns(needs.clock),
     };
   }
 
-  /** Resolves to the outcome, or undefined when the action was not run: the server then serves it again. */
+  /** Resolves to the outcome, or to undefined if the action was not run; the server then serves it again. */
   execute(action: Action, signals: StopSignals): Promise<Outcome | undefined> {
     const present = this.#runs.get(actionKey(action));
     if (present?.work) return present.work;
@@ -46,8 +45,8 @@ export class Executor {
   }
 
   /**
-   * Adopts the actions of an earlier worker, and removes orphans now and then. Adopted actions get their machines before new ones
-   * if this is called before the first `execute`. Resolves when all are done and the worker stops. Never rejects.
+   * Adopts the actions of an earlier worker, and removes orphans now and then. If it is called before the first `execute`,
+   * adopted actions get their machines before new ones. Resolves when all are done and the worker stops. Never rejects.
    */
   async recover(signals: StopSignals): Promise<void> {
     const { journal, sweep } = this.#services;
@@ -55,15 +54,15 @@ export class Executor {
       const run = ActionRun.left(this.#services, entry);
       const isUnasked = run.source.isShared ?? false;
       if (isUnasked && isUnreported(entry)) return this.#withhold(entry, signals.stop);
-      const terms = { isUnasked, ...defined({ damage: journal.damageOf(entry.key) }) };
+      const terms = { isUnasked, damage: journal.damageOf(entry.key) };
       return this.#track(run, adopt(this.#services, run, run.signals(signals), terms));
     });
     await Promise.all([...adopted, sweep.run(signals.stop)]);
   }
 
   /**
-   * An earlier leader may have run the action again and reported its end. This one reports it only when the server serves the action, and
-   * forgets it when a report would be abandoned. Never rejects.
+   * Delays the report of an end. An earlier leader may have run the action again and reported its end. This worker reports
+   * only when the server serves the action, and forgets the end when a report would be abandoned. Never rejects.
    */
   async #withhold(entry: UnreportedEntry, stop: AbortSignal): Promise<void> {
     const { clock, journal, reports } = this.#services;
@@ -75,12 +74,12 @@ export class Executor {
     }
   }
 
-  /** Another worker leads next: final reports that are not acknowledged soon are left to it. */
+  /** Another worker leads next. Final reports that are not acknowledged soon are left to it. */
   handOver(): void {
     this.#services.reports.handOver();
   }
 
-  /** Resolves when every final report is settled, or left to the next worker. */
+  /** Resolves when every final report is settled or left to the next worker. */
   async reported(): Promise<void> {
     await this.#services.reports.idle();
   }
@@ -101,7 +100,7 @@ export class Executor {
     return tracked;
   }
 
-  /** Whether what was launched for an action still runs, or is needed to know how it ended. */
+  /** Whether the container or process of an action still runs, or is needed to know how the action ended. */
   #need(key: string): Need {
     const { journal } = this.#services;
     const entry = journal.find(key);
@@ -109,7 +108,7 @@ export class Executor {
     if (entry && !isUnreported(entry)) return true;
     const run = this.#runs.get(key);
     if (run) return run.need;
-    // The server may still serve an action whose end it was not told, and that of a damaged entry.
+    // The server may still serve an action whose end it does not know, or whose entry is damaged.
     return entry || journal.damageOf(key) !== undefined ? "until-overdue" : false;
   }
 }

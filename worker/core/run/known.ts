@@ -5,22 +5,22 @@ import { isSettled, isUnreported, type JournalEntry, type SettledEntry } from ".
 import type { ActionRun } from "./action-run.ts";
 import type { RunServices, StopSignals } from "./services.ts";
 
-/** What the worker knows of an action that the server serves. */
+/** What the worker knows about an action that the server serves. */
 export type Known =
   | { readonly kind: "new" }
-  /** An earlier worker may have launched it: the run continues from its entry, which may be damaged. */
+  /** An earlier worker may have launched it. The run continues from its entry, which may be damaged. */
   | { readonly kind: "left"; readonly damage?: string | undefined }
-  /** It may have been launched, and nothing is known of it but that its entry is damaged. */
+  /** It may have been launched, but its entry is damaged and cannot be read. */
   | { readonly kind: "unreadable"; readonly damage: string }
   /** It must not begin now. The server serves it again. */
   | { readonly kind: "skip" };
 
-/** If the server still serves an action that it knows has ended, its cache is stale by seconds. */
+/** If the server still serves an action whose end it knows, its cache is stale by seconds. */
 const STALE_PAUSE_MS = 1_000;
-/** A full disk may be cleaned up; until then the server serves the action again. */
+/** A full disk may be cleaned up. Until then, the server serves the action again. */
 const UNWRITABLE_PAUSE_MS = 5_000;
 
-/** Says what pending reports and the journal know of an action that the server serves. */
+/** Looks up an action that the server serves in the pending reports and the journal. */
 export async function knownOf(
   services: RunServices,
   run: ActionRun,
@@ -29,7 +29,7 @@ export async function knownOf(
 ): Promise<Known> {
   const { journal, reports } = services;
   const { key } = run;
-  // A new action of the workflow shows that the server has the ends before it.
+  // A new action of the workflow shows that the server has received the earlier ends.
   if (!journal.find(key)) await reports.supersede(action.workflowId);
   const entry = journal.find(key);
   const damage = journal.damageOf(key);
@@ -44,8 +44,8 @@ export async function knownOf(
 }
 
 /**
- * Forgets an end that this worker recorded before another leader launched the action: it is not the action's. Such an action is new here,
- * and its Job is found by its name. `skip` if that cannot be known now.
+ * Removes an end that was recorded before another leader launched the action, because it belongs to an earlier run. The
+ * action is then new to this worker, and its Job is found by name. Resolves to `skip` if this cannot be decided now.
  */
 async function keptEntry(
   { clock, journal, log, runtime }: RunServices,
@@ -68,7 +68,7 @@ async function keptEntry(
   }
 }
 
-/** Forgets the run whose end is settled if the server now serves another one. Resolves to whether it did. */
+/** Removes a settled run if the server now serves another one. Resolves to whether it did. */
 async function forgetIfOtherRun(
   services: RunServices,
   run: ActionRun,
@@ -94,16 +94,16 @@ async function forgetIfOtherRun(
     }
   }
   log.warn(fields, "duplicate action skipped: already ended");
-  // The server does not know the end, or its cache is stale: the end is reported until it is settled again.
+  // The server does not know the end, or its cache is stale. The end is reported until it is settled again.
   run.resume(known);
   await run.reopen();
-  // An earlier worker may have died before it removed what it had launched.
+  // An earlier worker may have died before it removed its launch.
   await run.tell(async () => sweep.again(), cancel);
   await clock.sleep(STALE_PAUSE_MS, stop).catch(() => undefined);
   return false;
 }
 
-/** Logs that an action did not start, and waits: the server serves it again, and by then the disk may be writable. */
+/** Logs that an action did not start, and waits. The server serves it again, and the disk may be writable by then. */
 export async function notRecorded(
   { clock, log }: RunServices,
   thrown: unknown,

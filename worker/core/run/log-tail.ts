@@ -2,12 +2,12 @@ import { MESSAGE_LIMIT, oneLine } from "../../../shared/contract/result.ts";
 import type { LogLine, Outcome } from "../action/action.ts";
 import { type ReadLogLine, readLogLine } from "../action/log-line.ts";
 
-/** At most so many warnings and errors; if there are none, so many other lines. */
+/** The maximum number of warnings and errors or, if there are none, of other lines. */
 const MOST_WARNINGS = 3;
 const MOST_OTHERS = 2;
 const LONGEST_LINE = 200;
 const LONGEST_TOGETHER = 400;
-/** What the harness of actions says of a failure, which is no reason of it. */
+/** Advice that the harness of actions adds to a failure. It is not a reason. */
 const ADVICE = "record this BMC to report the failure";
 const INTRODUCTION = "; its log: ";
 const BETWEEN = " | ";
@@ -33,8 +33,8 @@ export class LogTail {
   }
 
   /**
-   * The outcome; if the action failed, with what the log says besides the reason. Without a result, the reason is the last
-   * lines already.
+   * Adds lines of the log to the outcome of a failed action. Without a result, its reason already consists of the last
+   * lines.
    */
   addTo(outcome: Outcome): Outcome {
     if (outcome.ok || outcome.result === undefined) return outcome;
@@ -43,7 +43,7 @@ export class LogTail {
     return said === "" ? outcome : { ...outcome, message: `${outcome.message}${INTRODUCTION}${said}` };
   }
 
-  /** The newest lines that repeat neither `reason` nor one another, oldest first, within so many characters. */
+  /** The newest lines that repeat neither `reason` nor one another, oldest first, up to `longest` characters. */
   #besides(reason: string, longest: number): string {
     const known = [comparable(reason)].filter((text) => text !== "");
     const chosen: string[] = [];
@@ -60,7 +60,7 @@ export class LogTail {
     return chosen.join(BETWEEN);
   }
 
-  /** Programs write results to stdout and problems to stderr. */
+  /** The most useful lines. Programs write results to stdout and problems to stderr. */
   #bestLines(): readonly ReadLogLine[] {
     const { stdout, stderr } = this.#kept;
     const sources = [stderr.warnings, stdout.warnings, stderr.others, stdout.others];
@@ -79,7 +79,7 @@ function lineText(line: ReadLogLine): string {
   return text.length <= LONGEST_LINE ? text : `${text.slice(0, LONGEST_LINE - 1)}…`;
 }
 
-/** The field in which loggers put the reason: a text, or an error as pino writes it. */
+/** The field that contains a logger's reason: a text, or an error as pino writes it. */
 function reasonOf({ fields: { reason, error, err } }: ReadLogLine): string {
   for (const value of [reason, error, err]) {
     const text = typeof value === "object" && value !== null && "message" in value ? value.message : value;
@@ -88,7 +88,7 @@ function reasonOf({ fields: { reason, error, err } }: ReadLogLine): string {
   return "";
 }
 
-/** Equal for texts that differ in case and punctuation alone. */
+/** Normalizes text, so that texts which differ only in case and punctuation are equal. */
 function comparable(text: string): string {
   return text
     .toLowerCase()

@@ -6,25 +6,28 @@ import type { EndedAction, Need, Runtime } from "../ports/runtime.ts";
 
 export interface OrphanSweepOptions {
   readonly runtime: Runtime;
-  /** By action key, whether what was launched for it still runs, or is needed to know how it ended. */
+  /** Whether the container or process of an action is still needed, by action key. */
   readonly isNeeded: (key: string) => Need;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** After a removal that failed. */
+/** Pause after a failed removal. */
 const SOON_MS = 10_000;
 const REMOVE_TIMEOUT_MS = 30_000;
-/** A runtime may never remove anything, for want of a right for example. */
+/**
+ * The maximum number of failed removals to retry. A runtime may never be able to remove anything, for example without
+ * permission.
+ */
 const MOST_LEFT = 1_000;
 const SWEEP_INTERVAL_MS = 60 * 60_000;
 const SWEEP_BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
 
-/** Removes orphans: what no worker will adopt, and what could not be removed when its action had ended. */
+/** Removes orphans: what no worker will adopt, and what could not be removed when its action ended. */
 export class OrphanSweep {
   readonly #options: OrphanSweepOptions;
   readonly #first = Promise.withResolvers<void>();
-  readonly #left = new Set<Pick<EndedAction, "remove">>();
+  readonly #left = new Set<EndedAction["remove"]>();
   #waiting = new AbortController();
 
   constructor(options: OrphanSweepOptions) {
@@ -36,9 +39,9 @@ export class OrphanSweep {
     return this.#first.promise;
   }
 
-  /** It could not be removed: that is tried again in some seconds. */
-  add(ended: Pick<EndedAction, "remove">): void {
-    this.#left.add(ended);
+  /** Retries a failed removal in some seconds. */
+  add(remove: EndedAction["remove"]): void {
+    this.#left.add(remove);
     const [oldest] = this.#left;
     if (this.#left.size > MOST_LEFT && oldest) this.#left.delete(oldest);
     this.again();
@@ -49,7 +52,9 @@ export class OrphanSweep {
     this.#waiting.abort();
   }
 
-  /** Retries with backoff until a sweep succeeds, which a starting engine may delay; then sweeps rarely. Never rejects. */
+  /**
+   * Retries with backoff until a sweep succeeds, because an engine may still be starting; then sweeps rarely. Never rejects.
+   */
   async run(stop: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     for (let failures = 0; !stop.aborted; ) {
@@ -79,13 +84,13 @@ export class OrphanSweep {
     }
   }
 
-  /** Rejects with the first failure, once everything was tried. */
+  /** Retries the failed removals. Rejects with the first failure after it has tried all of them. */
   async #removeLeft(stop: AbortSignal): Promise<void> {
     const failures: unknown[] = [];
-    for (const ended of this.#left) {
+    for (const remove of this.#left) {
       try {
-        await ended.remove(AbortSignal.any([stop, AbortSignal.timeout(REMOVE_TIMEOUT_MS)]));
-        this.#left.delete(ended);
+        await remove(AbortSignal.any([stop, AbortSignal.timeout(REMOVE_TIMEOUT_MS)]));
+        this.#left.delete(remove);
       } catch (thrown) {
         failures.push(thrown);
       }

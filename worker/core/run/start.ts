@@ -7,7 +7,7 @@ import { textOf } from "../../../shared/text-of.ts";
 import type { Action, LogFields, Outcome } from "../action/action.ts";
 import { type Hook, hookFor, hookReport, hooksOf } from "../action/hooks.ts";
 import { seenAction } from "../action/observer.ts";
-import type { LaunchAccess, Place, Refused } from "../ports/machines.ts";
+import type { LaunchAccess, Refused, Target } from "../ports/machines.ts";
 import { failedAction, failedLaunch } from "../ports/outcome.ts";
 import {
   Detached,
@@ -23,7 +23,7 @@ import { knownOf, notRecorded } from "./known.ts";
 import type { RunServices, StopSignals } from "./services.ts";
 import { checkWorkflow } from "./workflow-check.ts";
 
-/** How often the policy is asked for an action whose machine is paused: inventory and policy may change. */
+/** How often the policy is asked about an action whose machine is paused, because inventory and policy may change. */
 const LOOK_MS = 500;
 
 /** One launch of an action's image. */
@@ -31,14 +31,14 @@ interface Launch {
   readonly action: Action;
   readonly startedAt: Date;
   readonly fields: LogFields;
-  /** Absent for a hook: it runs in any case, because its action was this worker's. */
-  readonly onLaunch?: NonNullable<LaunchRequest["onLaunch"]>;
+  /** Absent for a hook, which runs in any case because its action belonged to this worker. */
+  readonly onLaunch?: NonNullable<LaunchRequest["onLaunch"]> | undefined;
 }
 
 /**
- * Takes an action that the server serves from its admission to its report. Resolves to the outcome, or to undefined if the action was
- * not run here: the server then serves it again. Each step that cannot be undone is on record first (`STATES`), so that the next
- * worker continues after a crash at any point.
+ * Takes an action that the server serves from its admission to its report. Resolves to the outcome, or to undefined if the
+ * action was not run here; the server then serves it again. Each step that cannot be undone is recorded first (`STATES`), so
+ * that the next worker can continue after a crash at any point.
  */
 export async function start(
   services: RunServices,
@@ -55,7 +55,7 @@ class Start {
   readonly #run: ActionRun;
   readonly #action: Action;
   readonly #signals: StopSignals;
-  /** Since when its machine is paused, by the monotonic clock. */
+  /** When the wait for a paused machine began, by the monotonic clock. */
   #pausedSinceMs: number | undefined;
   #isPauseShown = false;
 
@@ -72,35 +72,35 @@ class Start {
     if (known.kind === "skip") return undefined;
     if (known.kind === "new") return this.#whenInService();
     if (known.kind === "unreadable") {
-      // It is adopted even if it may not run now. Its machine is then unknown, and so are its secrets.
-      const place = this.#locate();
-      run.place(this.#action, place.ok ? place : { connected: true });
+      // The action is adopted even if it may not run now. Its machine and secrets are then unknown.
+      const target = this.#locate();
+      run.setTarget(this.#action, target.ok ? target : { connected: true });
       run.resume(run.entry);
     }
-    return adopt(this.#services, run, this.#signals, defined({ damage: known.damage }));
+    return adopt(this.#services, run, this.#signals, { damage: known.damage });
   }
 
-  /** May it run, and where? Waits while its machine is paused, if the policy says so. */
+  /** Decides whether and where the action may run. Waits while its machine is paused, if the policy says so. */
   async #whenInService(): Promise<Outcome | undefined> {
     const { isLeading, observer } = this.#services;
     let isTaken = false;
     let outcome: Outcome | undefined;
     try {
       for (;;) {
-        const place = this.#placeNow();
-        if (!place.ok) {
-          outcome = await this.#refuse(place);
+        const target = this.#targetNow();
+        if (!target.ok) {
+          outcome = await this.#refuse(target);
           return outcome;
         }
-        const { machine } = place;
-        if (!isTaken) observer.action({ kind: "taken", ...this.#run.seen, ...defined({ machine }) });
+        const { machine } = target;
+        if (!isTaken) observer.action({ kind: "taken", ...this.#run.seen, machine });
         isTaken = true;
-        if (place.paused !== undefined) {
-          await this.#pause(place.paused, place);
+        if (target.paused !== undefined) {
+          await this.#pause(target.paused, target);
           if (this.#signals.stop.aborted || !isLeading()) return undefined;
           continue;
         }
-        const ended = await this.#inTurn(place);
+        const ended = await this.#enqueue(target);
         if (ended === "paused") continue;
         outcome = ended;
         return outcome;
@@ -110,45 +110,45 @@ class Start {
     }
   }
 
-  /** Policy and inventory say where the action and each of its hooks may run. */
-  #locate(): Place | Refused {
-    const place = this.#locateOne(this.#action);
-    if (!place.ok) return place;
+  /** Locates the action and its hooks, which must use the same machine. */
+  #locate(): Target | Refused {
+    const target = this.#locateOne(this.#action);
+    if (!target.ok) return target;
     for (const hook of hooksOf(this.#action)) {
       const other = this.#locateOne(hook.action);
       if (!other.ok) return { ok: false, reason: `${hook.name}: ${other.reason}` };
-      if (other.lockKey !== place.lockKey) {
+      if (other.lockKey !== target.lockKey) {
         return { ok: false, reason: `${hook.name}: is for another machine than the action` };
       }
     }
-    return place;
+    return target;
   }
 
-  #locateOne(action: Action): Place | Refused {
+  #locateOne(action: Action): Target | Refused {
     if (action.unreadable !== undefined) return { ok: false, reason: action.unreadable };
     return this.#services.machines.locate(action);
   }
 
   /**
-   * Where the action may run now, or why it fails. With `paused`, it waits, for at most its timeout; afterwards it has its whole timeout
-   * to run.
+   * Where the action may run now, or why it fails. A result with `paused` means that the action waits, for at most its
+   * timeout. Afterwards it has its whole timeout to run.
    */
-  #placeNow(): Place | Refused {
+  #targetNow(): Target | Refused {
     const { clock, machines } = this.#services;
-    const place = this.#locate();
-    if (!place.ok || place.paused === undefined) {
+    const target = this.#locate();
+    if (!target.ok || target.paused === undefined) {
       if (this.#isPauseShown) this.#showPause(undefined);
-      return place;
+      return target;
     }
     this.#pausedSinceMs ??= clock.monotonicMs();
-    if (machines.whilePaused() === "fail") return { ok: false, class: "state", reason: place.paused };
+    if (machines.whilePaused() === "fail") return { ok: false, class: "state", reason: target.paused };
     const limitMs = this.#pauseLimitMs;
-    if (clock.monotonicMs() - this.#pausedSinceMs < limitMs) return place;
-    return { ok: false, class: "state", reason: `${place.paused}; waited ${formatSeconds(limitMs)}` };
+    if (clock.monotonicMs() - this.#pausedSinceMs < limitMs) return target;
+    return { ok: false, class: "state", reason: `${target.paused}; waited ${formatSeconds(limitMs)}` };
   }
 
-  /** Waits a moment. */
-  async #pause(reason: string, { machine }: Place): Promise<void> {
+  /** Waits briefly for a paused machine. */
+  async #pause(reason: string, { machine }: Target): Promise<void> {
     const { clock, log } = this.#services;
     const limitMs = this.#pauseLimitMs;
     const sinceMs = this.#pausedSinceMs ?? clock.monotonicMs();
@@ -171,12 +171,12 @@ class Start {
     return timeoutMs > 0 ? timeoutMs : this.#services.defaultTimeoutMs;
   }
 
-  /** A denied action starts and fails, as the server expects of every action. */
+  /** Refuses a denied action. It starts and fails, because the server expects both reports. */
   async #refuse({ reason, class: errorClass = "usage" }: Refused): Promise<Outcome | undefined> {
     const { log, observer, reports } = this.#services;
     const run = this.#run;
     log.warn({ ...run.fields, image: this.#action.image, reason }, "action refused");
-    run.place(this.#action, { connected: false });
+    run.setTarget(this.#action, { connected: false });
     const { running, startedAt } = run;
     observer.action({ kind: "refused", ...run.seen, reason });
     const delivery = await reports.running(running, run.source, this.#signals.stop);
@@ -186,33 +186,36 @@ class Start {
     return outcome;
   }
 
-  /** Waits for its turn. Policy and inventory may change meanwhile. */
-  #inTurn(place: Place): Promise<Outcome | "paused" | undefined> {
-    const { isLeading, turns } = this.#services;
-    const purpose = { actionKey: this.#run.key, workflowId: this.#action.workflowId };
+  /** Waits for the machine, the BMC and a slot. Policy and inventory may change meanwhile. */
+  #enqueue(target: Target): Promise<Outcome | "paused" | undefined> {
+    const { isLeading, queue } = this.#services;
+    const options = { actionKey: this.#run.key, workflowId: this.#action.workflowId };
     const begin = async () => {
       if (!isLeading()) return undefined;
-      const now = this.#placeNow();
+      const now = this.#targetNow();
       if (!now.ok) return this.#refuse(now);
       if (now.paused !== undefined) return "paused";
-      // Another BMC needs another turn: the server serves the action again.
-      return now.lockKey === place.lockKey ? this.#toItsEnd(now) : undefined;
+      // Another BMC needs another lock: the server serves the action again.
+      return now.lockKey === target.lockKey ? this.#runToEnd(now) : undefined;
     };
-    return turns.take(place, this.#signals.stop, begin, purpose);
+    return queue.enqueue(target, this.#signals.stop, begin, options);
   }
 
-  /** Records, reports and launches it. Resolves to undefined if nothing was launched, or if another worker adopts the action. */
-  async #toItsEnd(place: Place): Promise<Outcome | undefined> {
+  /**
+   * Records, reports and launches the action. Resolves to undefined if nothing was launched, or if another worker adopts the
+   * action.
+   */
+  async #runToEnd(target: Target): Promise<Outcome | undefined> {
     const { log, runtime } = this.#services;
     const run = this.#run;
     const { stop } = this.#signals;
-    run.place(this.#action, place);
+    run.setTarget(this.#action, target);
     let ended: EndedAction;
     let cancel: AbortSignal;
     try {
       await this.#removeEarlierRun();
       await run.begin();
-      // The disk may have taken minutes.
+      // Writing to the disk may have taken minutes.
       this.#stillLeading();
       if (!(await this.#reportRunning())) return undefined;
       this.#observeStart();
@@ -222,7 +225,7 @@ class Start {
         this.#signals.cancel,
       );
       cancel = check.cancel;
-      ended = await this.#launchAction(place, cancel).finally(check.end);
+      ended = await this.#launchAction(target, cancel).finally(check.end);
     } catch (thrown) {
       if (thrown instanceof Detached) {
         log.info({ ...run.fields, runtime: runtime.name }, "detached from action");
@@ -234,12 +237,13 @@ class Start {
       return undefined;
     }
     const hook = hookFor(this.#action, ended.outcome);
-    return run.conclude(ended, cancel, hook && (() => this.#runHook(hook, place, cancel)));
+    return run.conclude(ended, cancel, hook && (() => this.#runHook(hook, target, cancel)));
   }
 
   /**
-   * Removes what an earlier run under the same ID left, before the server has a start of this one: whatever exists once it has one
-   * belongs to this run, and is adopted even if the journal is lost. Throws `NotLaunched` if it cannot.
+   * Removes the container or Job of an earlier run with the same ID before the start of this run is reported. From then on,
+   * whatever exists belongs to this run and is adopted even if the journal is lost. Throws `NotLaunched` if it cannot be
+   * removed.
    */
   async #removeEarlierRun(): Promise<void> {
     const { earlierRuns, log, runtime } = this.#services;
@@ -262,7 +266,7 @@ class Start {
     throw new NotLaunched("an earlier run with its ID remains");
   }
 
-  /** Resolves to whether the server has its start. */
+  /** Resolves to whether the server has acknowledged the start. */
   async #reportRunning(): Promise<boolean> {
     const { log, reports } = this.#services;
     const run = this.#run;
@@ -281,39 +285,41 @@ class Start {
     const { image } = this.#action;
     log.info({ ...run.fields, image, runtime: runtime.name }, "action started");
     const { machine, timeoutMs } = run.entry;
-    const about = { startedAt: run.startedAt, timeoutMs, ...defined({ machine }) };
+    const about = { startedAt: run.startedAt, timeoutMs, machine };
     const started = { kind: "started", action: run.seen.action, runtime: runtime.name } as const;
     observer.action({ ...started, ...about, adopted: false });
   }
 
-  async #launchAction(place: Place, cancel: AbortSignal): Promise<EndedAction> {
-    const { pace } = this.#services;
+  async #launchAction(target: Target, cancel: AbortSignal): Promise<EndedAction> {
+    const { throttle } = this.#services;
     const run = this.#run;
     const { fields, startedAt } = run;
-    await pace.next();
+    await throttle.next();
     const launch: Launch = {
-      ...{ action: this.#action, startedAt, fields },
+      action: this.#action,
+      startedAt,
+      fields,
       onLaunch: async (handle) => {
         await run.launched(handle);
-        // The engine may have taken minutes for the image, the disk for the record.
-        this.#confirm(place);
+        // The engine may have taken minutes to pull the image, and the disk to write the record.
+        this.#confirm(target);
       },
     };
-    return this.#launch(launch, place, cancel);
+    return this.#launch(launch, target, cancel);
   }
 
   /**
-   * Runs a hook between the action's end and its report, as the worker of tink 0.12 does: before the report, no other action
-   * begins at the machine. A hook has as much time as the action had; in tink 0.12 it has no limit. Resolves to the hook's part
-   * of the status message.
+   * Runs a hook between the action's end and its report, like the worker of tink 0.12: no other action begins at the machine
+   * before the report. The hook has the same timeout as the action; in tink 0.12 it has none. Resolves to the hook's part of
+   * the status message.
    */
-  async #runHook(hook: Hook, place: Place, cancel: AbortSignal): Promise<string> {
+  async #runHook(hook: Hook, target: Target, cancel: AbortSignal): Promise<string> {
     const { clock, log } = this.#services;
     const run = this.#run;
     const fields = { ...run.fields, hook: hook.name };
     log.info(fields, "hook started");
     const about = { action: hook.action, startedAt: new Date(clock.now()), fields };
-    const ended = await this.#launch(about, place, cancel);
+    const ended = await this.#launch(about, target, cancel);
     const { ok, message } = ended.outcome;
     log[ok ? "info" : "warn"]({ ...fields, result: message }, ok ? "hook succeeded" : "hook failed");
     await run.remove((signal) => ended.remove(signal), fields);
@@ -323,30 +329,36 @@ class Start {
   /** Reads the credentials, launches the image and follows it to its end. Throws `NotLaunched` and `Detached`. */
   async #launch(
     { action, fields, onLaunch, startedAt }: Launch,
-    place: Place,
+    target: Target,
     cancel: AbortSignal,
   ): Promise<EndedAction> {
     const { clock, log, observer, runtime, traceEnvironment } = this.#services;
     const { timeoutMs } = this.#run.entry;
     let read: LaunchAccess;
-    if (onLaunch) this.#confirm(place);
+    if (onLaunch) this.#confirm(target);
     try {
-      // The action of a hook began before its machine was paused.
+      // The action that the hook belongs to began before its machine was paused.
       const whilePaused = onLaunch ? undefined : (true as const);
-      const reading = { timeoutMs, ...defined({ secretInputs: action.secrets?.inputs, whilePaused }) };
-      read = await place.readAccess(reading, cancel);
+      const reading = { timeoutMs, secretInputs: action.secrets?.inputs, whilePaused };
+      read = await target.readAccess(reading, cancel);
     } catch (thrown) {
       const { class: errorClass, message } = BmcError.from(thrown);
       return failedAction(errorClass, message, startedAt, new Date(clock.now()));
     }
     const { redact, learn, ...access } = read;
-    // Reading them may have taken minutes.
-    if (onLaunch) this.#confirm(place);
+    // Reading the credentials may have taken minutes.
+    if (onLaunch) this.#confirm(target);
     const seen = seenAction(action);
     const output = new ActionOutput({ action: seen, fields, redact, clock, log, observer });
     const request = {
-      ...{ action, timeoutMs, environment: traceEnvironment(seen), ...access },
-      ...defined({ terms: place.terms, lockKey: place.lockKey, onLaunch, host: place.host?.() }),
+      action,
+      timeoutMs,
+      environment: traceEnvironment(seen),
+      ...access,
+      terms: target.terms,
+      lockKey: target.lockKey,
+      onLaunch,
+      host: target.host?.(),
       ...output.terms,
     };
     const ended = await runtime.run(request, cancel);
@@ -355,10 +367,11 @@ class Start {
   }
 
   /**
-   * Decides again, at the last moment before a password is read and before the action can act: policy, inventory, pause and leader may
-   * have changed since. Throws `NotLaunched`; the server then serves the action again, and it is admitted or refused anew.
+   * Decides again at the last moment: before a password is read, and before the action can act. Policy, inventory, pause and
+   * leader may have changed since. Throws `NotLaunched`; the server then serves the action again, and it is admitted or
+   * refused anew.
    */
-  #confirm(before: Place): void {
+  #confirm(before: Target): void {
     this.#stillLeading();
     const now = this.#locate();
     if (!now.ok) throw new NotLaunched(now.reason);
@@ -368,7 +381,7 @@ class Start {
     }
   }
 
-  /** Credentials, engine and disk may each take minutes. Throws `NotLaunched`. */
+  /** Checks the lead again, because credentials, engine and disk may each take minutes. Throws `NotLaunched`. */
   #stillLeading(): void {
     if (!this.#services.isLeading()) throw new NotLaunched("another worker may lead");
   }

@@ -9,22 +9,22 @@ export interface WorkflowCheckOptions {
   readonly log: Logger;
 }
 
-/** A check of one running action. */
+/** The check of one running action. */
 export interface WorkflowCheck {
-  /** Aborts as the given signal does, and with `WorkflowDeleted`. */
+  /** Aborts with the given signal, and with `WorkflowDeleted`. */
   readonly cancel: AbortSignal;
-  /** No check is sent after it: the server takes the last report as the state. */
+  /** Ends the check. No report is sent afterwards, because the server takes the last report as the state. */
   end(): void;
 }
 
-/** How often the server is asked. Its answer about a deleted workflow takes a minute, for which it retries. */
+/** How often the server is asked. For a deleted workflow it retries for a minute before it answers. */
 const EVERY_MS = 60_000;
-/** The server's cache may be stale for as long. */
+/** The server's cache may be stale for this long. */
 const CERTAIN_MS = 3_000;
 
 /**
- * Asks the server now and then whether it still has the workflow of a running action. A server tells a polling worker nothing of
- * a deleted workflow.
+ * Asks the server now and then whether the workflow of a running action still exists. The server does not inform polling
+ * workers about deleted workflows.
  */
 export function checkWorkflow(
   options: WorkflowCheckOptions,
@@ -42,7 +42,7 @@ export function checkWorkflow(
   return { cancel: AbortSignal.any([cancel, gone.signal]), end: () => over.abort() };
 }
 
-/** Resolves to true once the workflow is gone, and to false when the signal aborts. */
+/** Resolves to true when the workflow is gone, and to false when the signal aborts. */
 async function untilGone(
   { source, clock, log }: WorkflowCheckOptions,
   running: RunningStatus,

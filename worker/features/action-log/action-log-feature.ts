@@ -1,7 +1,7 @@
 import type { FeatureDefinition, SharedConfig } from "../feature.ts";
 import { type ActionLogPart, actionLogSettings } from "./action-log-settings.ts";
 
-/** A file with the log of each action. */
+/** Writes a log file for each action. */
 export const actionLog = {
   name: "action-log",
   settings: actionLogSettings,

@@ -20,9 +20,9 @@ const settings = {
 };
 type Given = SettingsOf<typeof settings>;
 
-/** Where action logs are kept, and how many. */
+/** Where action logs are kept, and for how long. */
 export interface ActionLogConfig {
-  /** Absolute. */
+  /** An absolute path. */
   readonly directory: string;
   readonly maxAgeMs: number;
   /** Limit for the total size of all logs. */

@@ -15,19 +15,19 @@ import { BufferLimit, PendingText } from "./pending-text.ts";
 import { deliveryText, headerText, lineText, lostText, noteText, outcomeText } from "./text.ts";
 
 export interface ActionLogsOptions extends ActionLogConfig {
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
 type Started = ActionEvent & { readonly kind: "started" };
 
-/** One action's file, until its report. */
+/** The log file of one action until its report. */
 interface ActionLog {
   readonly path: string;
   readonly action: SeenAction;
   readonly startedAt: Date;
   readonly header: string;
-  /** For the worker's log. */
+  /** Fields for the worker's log. */
   readonly fields: LogFields;
   readonly pending: PendingText;
   /** Whether no more text will follow. */
@@ -43,13 +43,13 @@ interface ActionLog {
 const MEBIBYTE = 1024 * 1024;
 const MAX_FILE = MEBIBYTE;
 const SHORTEST_FILE = 256 * 1024;
-/** The largest part of the total size that one file may take. */
+/** One file may use at most this fraction of the total size. */
 const FILE_SHARE = 16;
 /** Limit for the total of all text that is waiting to be written. */
 const MAX_BUFFERED = 8 * MEBIBYTE;
 const MAX_BUFFERED_FILES = 10_000;
 const CLEAN_UP_INTERVAL_MS = 60 * 60_000;
-/** Between attempts to write to a failing disk. */
+/** Pause between attempts to write to a failing disk. */
 const FAILED_PAUSE_MS = 1_000;
 const CLOSE_MS = 5_000;
 
@@ -63,11 +63,11 @@ export class ActionLogs {
   readonly #options: ActionLogsOptions;
   readonly #fileBytes: number;
   readonly #limit = new BufferLimit(MAX_BUFFERED);
-  /** By key. */
+  /** Running actions, by action key. */
   readonly #inFlight = new Map<string, ActionLog>();
-  /** By path: the logs of running actions, and of ended ones with text to write. */
+  /** The logs of running actions, and of ended ones with unwritten text, by path. */
   readonly #logsByPath = new Map<string, Set<ActionLog>>();
-  /** In the order in which they are written. */
+  /** The paths with unwritten text, in the order in which they are written. */
   readonly #dirty = new Set<ActionLog>();
   readonly #closing = new AbortController();
   #writing: Promise<void> | undefined;
@@ -76,7 +76,7 @@ export class ActionLogs {
   #failing = false;
   #cleanUpError = "";
   #lost = 0;
-  /** How much may be written until the next cleanup, which checks every file. */
+  /** Bytes that may be written until the next cleanup, which checks every file. */
   #roomBytes: number;
 
   constructor(options: ActionLogsOptions) {
@@ -116,7 +116,7 @@ export class ActionLogs {
     if (event.kind === "ended") this.#push(log, outcomeText(event.outcome, log.startedAt));
     else if (event.kind === "reported") {
       const text = deliveryText(event.delivery, event.at);
-      // The report is repeated.
+      // A rejected report is repeated.
       if (event.delivery === "rejected") this.#push(log, text);
       else this.#end(log, text);
     } else if (event.kind === "returned") {
@@ -125,7 +125,7 @@ export class ActionLogs {
     }
   }
 
-  /** A hook's lines go to its action's file. */
+  /** Lines of a hook go to the file of its action. */
   #onLine({ action, line, at }: ActionEvent & { readonly kind: "line" }): void {
     const own = this.#inFlight.get(action.key);
     const hook = own ? undefined : hookNamed(action);
@@ -200,9 +200,9 @@ export class ActionLogs {
     });
   }
 
-  /** Never rejects. */
+  /** Writes all buffered text. Never rejects. */
   async #writeAll(): Promise<void> {
-    // Lets lines that arrive together be written together.
+    // Wait, so that lines that arrive together are written together.
     await Promise.resolve();
     for (const log of this.#dirty) {
       if (this.#failing) await this.#pause();
@@ -266,7 +266,7 @@ export class ActionLogs {
     if (logs?.size === 0) this.#logsByPath.delete(log.path);
   }
 
-  /** Waits a moment, or until the worker stops. */
+  /** Waits briefly, or until the worker stops. */
   async #pause(): Promise<void> {
     const { signal } = this.#closing;
     await sleep(FAILED_PAUSE_MS, undefined, { signal, ref: false }).catch(() => undefined);
@@ -280,10 +280,10 @@ export class ActionLogs {
     });
   }
 
-  /** Never rejects. */
+  /** Removes old logs. Never rejects. */
   async #cleanUpNow(): Promise<void> {
     const { directory, maxAgeMs, clock, log } = this.#options;
-    // Leaves room for what is written until the next cleanup.
+    // Leave room for what is written until the next cleanup.
     const keptBytes = Math.ceil(this.#options.maxBytes * (1 - 1 / FILE_SHARE));
     try {
       const { removed, bytes } = await cleanUp({

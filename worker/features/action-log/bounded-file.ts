@@ -10,7 +10,7 @@ const CHUNK_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
 const MAX_ATTEMPTS = 3;
 
-/** Follows no links and does not block on a pipe. Windows has neither flag. */
+/** The flags follow no links and do not block on a pipe. Windows has neither. */
 const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDWR, O_WRONLY } = constants;
 
 /**
@@ -58,9 +58,9 @@ async function openInFolder(path: string, folder: string): Promise<FileHandle> {
   }
 }
 
-/** In place, so that programs that follow the file continue to read it. */
+/** Works in place, so that programs that follow the file continue to read it. */
 async function removeMiddle(path: string, size: number, keepBytes: number): Promise<void> {
-  // The file that is open for appending cannot write elsewhere.
+  // A file that is open for appending cannot be written elsewhere.
   const file = await open(path, O_RDWR | O_NOFOLLOW);
   try {
     const headEnd = await lineEndAfter(file, keepBytes, size);
@@ -77,7 +77,7 @@ async function removeMiddle(path: string, size: number, keepBytes: number): Prom
   }
 }
 
-/** Includes the wording of earlier releases. */
+/** The note that replaces removed lines. */
 const REMOVED_NOTE = /^# (\d+) lines (?:left out|removed) here/;
 
 function removedNote(lines: number): string {
@@ -102,7 +102,7 @@ async function countRemoved(file: FileHandle, from: number, to: number): Promise
   return lines;
 }
 
-/** The end of the line at `at`, including its line feed; the end of the file if there is none. */
+/** The end of the line at `at` with its line feed, or the end of the file. */
 async function lineEndAfter(file: FileHandle, at: number, size: number): Promise<number> {
   const chunk = Buffer.alloc(CHUNK_BYTES);
   for (let from = at; from < size; ) {

@@ -28,7 +28,7 @@ interface Found {
   readonly bytes: number;
 }
 
-/** The usual block size of file systems. */
+/** The common block size of file systems. */
 export const BLOCK_BYTES = 4_096;
 
 /**
@@ -60,7 +60,7 @@ export async function cleanUp(options: CleanUpOptions): Promise<CleanedUp> {
   return { removed, bytes };
 }
 
-/** None for a folder that was removed or cannot be read. */
+/** The logs in a folder. Returns none for a folder that was removed or cannot be read. */
 async function logsIn(folder: string): Promise<readonly Found[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const found: Found[] = [];

@@ -1,6 +1,4 @@
-import type { SeenAction } from "../../core/action/observer.ts";
-
-/** File names have at most 255 bytes, namespaces 63 (RFC 1123), names 253. */
+/** File names have at most 255 bytes. Namespaces have 63 (RFC 1123), other names 253. */
 const MAX_NAMESPACE = 63;
 const MAX_WORKFLOW = 150;
 const MAX_ACTION = 80;
@@ -19,9 +17,12 @@ export function folderName(workflowId: string): string {
   return slash < 0 ? name : `${fileSafe(workflowId.slice(0, slash), MAX_NAMESPACE)}_${name}`;
 }
 
-/** `20261121T161308.123Z-power-off-1a2b3c4d.log`: names sort by time. With the whole key the name is unique. */
+/**
+ * The name of an action's log file, such as `20261121T161308.123Z-power-off-1a2b3c4d.log`. Names sort by time; with the
+ * whole key they are unique.
+ */
 export function fileName(
-  { name, key }: Pick<SeenAction, "name" | "key">,
+  { name, key }: { readonly name: string; readonly key: string },
   startedAt: Date,
   { wholeKey = false }: { readonly wholeKey?: boolean } = {},
 ): string {
@@ -37,7 +38,10 @@ export function isFileName(name: string): boolean {
   return FILE.test(name);
 }
 
-/** Letters, digits, `.` and `-`, starting with a letter or digit: no path, no hidden file, no command-line option. */
+/**
+ * Keeps letters, digits, `.` and `-`, starting with a letter or digit, so that the result is no path, hidden file or
+ * command-line option.
+ */
 function fileSafe(text: string, longest: number): string {
   const safe = text
     .replaceAll(/[^A-Za-z0-9.-]+/g, "-")

@@ -11,13 +11,13 @@ export class BufferLimit {
     return this.#bytes > this.#maxBytes;
   }
 
-  /** Negative when text was written or dropped. */
+  /** Counts buffered bytes; negative when text was written or dropped. */
   add(bytes: number): void {
     this.#bytes += bytes;
   }
 }
 
-/** The text to write next, and how many lines before it were dropped. */
+/** The text to write next, and how many lines were dropped before it. */
 export interface TakenText {
   readonly text: string;
   readonly lines: number;
@@ -37,7 +37,7 @@ export class PendingText {
     this.#limit = limit;
   }
 
-  /** Returns how many lines were dropped. */
+  /** Adds a line. Returns how many lines were dropped for it. */
   push(text: string): number {
     const bytes = Buffer.byteLength(text);
     this.#lines.push({ text, bytes });

@@ -8,11 +8,11 @@ import type { ActionEvent } from "../../core/action/observer.ts";
 
 type Started = ActionEvent & { readonly kind: "started" };
 
-/** Values from the server can have any length. */
+/** Values from the server may have any length. */
 const MAX_VALUE = 300;
-/** An action's line has at most 16 KiB before control characters are escaped. */
+/** A line of an action has at most 16 KiB before control characters are escaped. */
 const MAX_LINE = 20 * 1024;
-/** Clocks of an action and the worker differ by less, unless the line is delivered again later. */
+/** Clocks of an action and the worker differ by less than this, unless a line is delivered late. */
 const SAME_TIME_MS = 1_000;
 
 /** The first lines of a file. The worker's own lines start with `#`, the action's with a time. */
@@ -77,7 +77,7 @@ export function deliveryText(delivery: Delivery, at: Date): string {
   return noteText(`${at.toISOString()} ${DELIVERIES[delivery]}`);
 }
 
-/** Replaces lines that were dropped because the disk was too slow. */
+/** The line that replaces lines which were dropped because the disk was too slow. */
 export function lostText(lines: number): string {
   return noteText(`${lines === 1 ? "1 line is" : `${lines} lines are`} missing here: disk too slow`);
 }

@@ -1,6 +1,5 @@
 import type { LogFields } from "../../../shared/logger.ts";
-import { laneFields, shortenedNames } from "../../core/lanes/lane-changes.ts";
-import type { LaneChanges } from "../../core/lanes/worker.ts";
+import { type LaneChanges, laneFields, shortenedNames } from "../../core/lanes/worker.ts";
 import type { NeededRight } from "../../kubernetes/client/needed-right.ts";
 import { RIGHTS as EVENT_RIGHTS } from "../../kubernetes/events/event-rights.ts";
 import type { ObjectEvents } from "../../kubernetes/events/object-events.ts";
@@ -12,7 +11,7 @@ import type {
   SharedConfig,
   UpdateLanes,
 } from "../feature.ts";
-import type { MachineNotice } from "../shared/machine-notice.ts";
+import type { MachineNotice } from "../shared/facts.ts";
 import type { ClusterInventory, MachineChanges } from "./cluster-inventory.ts";
 import { identityRight, rightsFor } from "./machine-rights.ts";
 import { type MachinesPart, machineSettings } from "./machine-settings.ts";

@@ -35,7 +35,7 @@ export interface HostReading {
   /** The policy for references between objects of their cluster. */
   readonly references: ReferenceRefusal;
   readonly log: Pick<Logger, "warn">;
-  readonly whilePaused?: true;
+  readonly whilePaused?: true | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -60,7 +60,7 @@ export async function readHostConnection(
     const { class: errorClass, message } = BmcError.from(thrown);
     const [claim, host] = [keyOf(at), keyOf(metal3.host)];
     log.warn({ claim, host, error: message }, "host of a claim refused");
-    if (thrown instanceof MachinePaused) throw new MachinePaused(found.machine, HOST_PAUSED);
+    if (thrown instanceof MachinePaused) throw new MachinePaused(found.machine.name, HOST_PAUSED);
     const problem = thrown instanceof HostRefusal ? `has a host that ${thrown.problem}` : HOST_REFUSED;
     throw new BmcError(errorClass, `${found.object} ${claim}: ${problem}`);
   }

@@ -8,7 +8,7 @@ import type { Difference } from "../shared/drift-seen.ts";
 import { compare, withoutSecrets } from "./compare.ts";
 import { readMachine } from "./read-machine.ts";
 
-/** What one comparison found. Texts of the BMC are redacted and short. */
+/** The result of one comparison. Texts of the BMC are redacted and short. */
 export interface Comparison {
   /** The differences of all desired settings that could be read. */
   readonly differences: readonly Difference[];

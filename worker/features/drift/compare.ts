@@ -22,7 +22,7 @@ export type Reading<Value> = { readonly value: Value } | { readonly unknown: str
 /** The settings of a machine that were read. */
 export interface Observed {
   readonly power?: Reading<PowerState>;
-  /** Also read before a machine is powered on, which would use a one-time override. */
+  /** The boot device is also read before a machine is powered on, because the boot would use up a one-time override. */
   readonly bootDevice?: Reading<BootOverride>;
   readonly ntp?: Reading<NtpSettings>;
   readonly bios?: Reading<BiosState>;
@@ -34,7 +34,7 @@ const MOST_COMPONENTS = 16;
 
 type Verdict = Pick<Difference, "actual" | "state" | "reason" | "ids">;
 
-/** Compares every desired setting that was read. `mode` is the boot mode that boot devices are set with. */
+/** Compares every desired setting that was read. `mode` is the boot mode for boot devices. */
 export function compare(
   desired: DesiredState,
   observed: Observed,
@@ -77,7 +77,7 @@ export function compare(
   return all;
 }
 
-/** Applies `redact` to what the BMC wrote. */
+/** Redacts the texts that the BMC wrote. */
 export function withoutSecrets<Of extends Difference>(one: Of, redact: (text: string) => string): Of {
   const { actual, ids, reason } = one;
   const shown = Array.isArray(actual)
@@ -138,7 +138,7 @@ function biosVerdict(
 ): Verdict {
   const name = nameIn(Object.keys({ ...attributes, ...pending }), given);
   if (name === undefined) return unknown("the BIOS does not show this attribute");
-  // Text is read as the attribute's type, as by `setBios`.
+  // Text is converted to the attribute's type, like in `setBios`.
   const has = (values: BiosAttributes) => {
     const value = attributeValue(values, name);
     return value !== undefined && textOf(value) === textOf(wanted, value);
@@ -151,7 +151,7 @@ function biosVerdict(
   return has(attributes) ? now : { ...now, state: "pending" };
 }
 
-/** `True` is equal to true if the attribute is a boolean. */
+/** The text to compare. `True` equals true if the attribute is a boolean. */
 function textOf(value: BiosValue, like: BiosValue = value): string {
   return typeof like === "boolean" ? String(value).toLowerCase() : String(value);
 }

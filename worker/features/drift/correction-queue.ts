@@ -7,10 +7,10 @@ import { DRIFT_AGENT_ID } from "../shared/source-agent-ids.ts";
 import type { CorrectionPlan } from "./next-correction.ts";
 
 export interface CorrectionQueueOptions {
-  /** With `{action}` and optionally `{version}`. */
+  /** The image of corrections, with `{action}` and optionally `{version}`. */
   readonly image: string;
   readonly version: string;
-  /** The namespace of the machine's object in the worker's cluster: the policy knows its tenants. */
+  /** The namespace of the machine's object in the worker's cluster, for the policy's tenants. */
   readonly namespaceOf: (machine: string) => string | undefined;
   /** Why a correction must not start now. */
   readonly refusalOf: (machine: string) => string | undefined;
@@ -18,7 +18,7 @@ export interface CorrectionQueueOptions {
 }
 
 interface Offer {
-  /** The machine. */
+  /** The machine's name. */
   readonly id: string;
   readonly action: Action;
   readonly offeredMs: number;
@@ -26,18 +26,18 @@ interface Offer {
   readonly isRunning: boolean;
 }
 
-/** The action must end before that, so that it can report what it waited for. */
+/** The action must end this long before the time limit, so that it can report what it waited for. */
 const MARGIN_MS = 30_000;
-/** Comparisons that are older than this are repeated first. */
+/** Older comparisons are repeated first. */
 const FRESH_MS = 5 * 60_000;
 
 const WITHDRAWN = new Error("the correction is withdrawn");
 
-/** Corrections as a source of actions, at most one per machine. */
+/** A source of actions for corrections, at most one per machine. */
 export class CorrectionQueue implements StatusSink {
   readonly held: HeldQueue<Offer>;
   readonly #options: CorrectionQueueOptions;
-  /** By machine. */
+  /** Offers by machine. */
   readonly #offers = new Map<string, Offer>();
 
   constructor(options: CorrectionQueueOptions) {
@@ -94,19 +94,22 @@ export class CorrectionQueue implements StatusSink {
     offer.cancel.abort(WITHDRAWN);
   }
 
-  /** Forgets an action that has ended or was not run. Returns its machine; undefined if it is not known. */
-  remove({ actionId }: Pick<ActionId, "actionId">): string | undefined {
+  /** Forgets an action that has ended or was not run. Returns its machine; undefined for unknown actions. */
+  remove({ actionId }: ActionId): string | undefined {
     const [machine] = this.#find(actionId) ?? [];
     if (machine !== undefined) this.#forget(machine);
     return machine;
   }
 
-  /** Aborts when the correction is withdrawn before it starts. */
+  /** Returns a signal that aborts when the correction is withdrawn before it starts. */
   cancelOf({ actionId }: ActionId): AbortSignal | undefined {
     return this.#find(actionId)?.[1].cancel.signal;
   }
 
-  /** Decides about the start when the correction holds the machine's lock: anything may have happened while it waited. */
+  /**
+   * Decides whether the correction may start now that it holds the machine's lock, because anything may have changed while
+   * it waited.
+   */
   async report({ action, state }: ActionStatus, signal: AbortSignal): Promise<Acknowledgement> {
     signal.throwIfAborted();
     if (state !== "running") return { kind: "acknowledged" };

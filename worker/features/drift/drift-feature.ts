@@ -2,7 +2,7 @@ import { version } from "../../../shared/version.ts";
 import { agentIdOf, hasMachine } from "../../machines/agent-id.ts";
 import { heldSource } from "../../sources/held-queue.ts";
 import type { FeatureDefinition, FeaturePart, FeatureServices, SharedConfig } from "../feature.ts";
-import type { MachineNotice } from "../shared/machine-notice.ts";
+import type { MachineNotice } from "../shared/facts.ts";
 import { DRIFT_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { type DriftPart, driftSettings } from "./drift-settings.ts";
 
@@ -30,7 +30,12 @@ async function openDrift(services: FeatureServices<Config>): Promise<readonly Fe
   const { hasWorkflow, machineObjects } = offers;
   const notify = (notice: MachineNotice) => machineObjects?.notify(notice);
   const enforcer = new Enforcer({
-    ...{ image: settings.image, version, quietMs: settings.quietTimeMs, clock, log, notify },
+    image: settings.image,
+    version,
+    quietMs: settings.quietTimeMs,
+    clock,
+    log,
+    notify,
     hasWorkflow: (machine) => hasWorkflow?.(agentIdOf(agentIdPattern, machine)) ?? false,
     isPaused: (machine) => inventory.find(machine)?.paused !== undefined,
     namespaceOf: (machine) => machineObjects?.namespaceOf(machine),
@@ -44,7 +49,12 @@ async function openDrift(services: FeatureServices<Config>): Promise<readonly Fe
       ),
     isOurs: (machine) => hasMachine(config, machine),
     onCompared: (machine) => control.observer.compared(machine),
-    ...{ inventory, intervalMs: settings.intervalMs, notify, enforcer, clock, log },
+    inventory,
+    intervalMs: settings.intervalMs,
+    notify,
+    enforcer,
+    clock,
+    log,
   });
   const { queue } = enforcer;
   const source = heldSource(queue.held, queue, (action) => queue.cancelOf(action));

@@ -34,9 +34,9 @@ const rules: readonly CrossCheck<Given>[] = [
 ];
 
 interface DriftConfig {
-  /** Between two comparisons of a machine. */
+  /** The interval between two comparisons of a machine. */
   readonly intervalMs: number;
-  /** How long no other action must have used a machine before it is corrected. */
+  /** A machine is corrected only after no other action has used it for this long. */
   readonly quietTimeMs: number;
   /** The image of a correction's action, with `{action}` and optionally `{version}`. */
   readonly image: string;

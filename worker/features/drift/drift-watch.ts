@@ -2,19 +2,18 @@ import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import type { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
-import { defined } from "../../../shared/defined.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Observer } from "../../core/action/observer.ts";
 import type { Inventory } from "../../machines/inventory.ts";
 import type { DriftSeen } from "../shared/drift-seen.ts";
-import type { MachineNotice } from "../shared/machine-notice.ts";
+import type { MachineNotice } from "../shared/facts.ts";
 import { Survey } from "../shared/survey.ts";
 import type { Comparison } from "./compare-machine.ts";
 import type { Enforcer } from "./enforcer.ts";
 
 export interface DriftWatchOptions {
-  /** Compares a machine once it holds the machine's lock. Rejects with a `BmcError`, and with the signal's reason. */
+  /** Compares a machine while it holds the machine's lock. Rejects with a `BmcError`, and with the signal's reason. */
   readonly compare: (machine: string, desired: DesiredState, signal: AbortSignal) => Promise<Comparison>;
   readonly inventory: Pick<Inventory, "machines" | "desiredState" | "origin">;
   /** Whether this worker's shard has the machine. */
@@ -32,24 +31,24 @@ export interface DriftWatchOptions {
 }
 
 interface Watched {
-  /** Identifies the BMC and the desired state: a change of either starts a new comparison. */
+  /** Identifies the BMC and the desired state. When it changes, a new comparison starts. */
   readonly version: string;
   readonly seen: DriftSeen;
 }
 
-/** Concurrent comparisons: nothing waits for them. */
+/** The number of concurrent comparisons. */
 const MAX_COMPARISONS = 4;
 /** How often the inventory is checked. */
 const INVENTORY_MS = 60_000;
 const JITTER = 0.1;
 const RETRY: Backoff = { firstMs: 60_000, maxMs: 3_600_000, jitter: 0.5 };
-/** Limits waiting for the machine's lock and reading it, which takes a slow BMC minutes. */
+/** Time limit for waiting for the machine's lock and reading it. A slow BMC takes minutes. */
 const COMPARE_WITHIN_MS = 10 * 60_000;
-/** The most fields to log. */
+/** The maximum number of fields in a log message. */
 const MOST_FIELDS = 20;
 
 /**
- * Compares the machines with their desired states, each once per interval and after corrections. Comparisons only read.
+ * Compares the machines with their desired states, once per interval and after corrections. Comparisons only read.
  */
 export class DriftWatch {
   readonly #options: DriftWatchOptions & { readonly random: () => number };
@@ -85,7 +84,7 @@ export class DriftWatch {
   find(machine: string): DriftSeen | undefined {
     const seen = this.#watched.get(machine)?.seen;
     if (!seen?.comparedAt && !seen?.error) return undefined;
-    return { ...seen, ...defined({ enforcement: this.#options.enforcer.find(machine) }) };
+    return { ...seen, enforcement: this.#options.enforcer.find(machine) };
   }
 
   /** Runs until the signal aborts and no comparison is in flight. Never rejects. */

@@ -4,52 +4,52 @@ import type { Outcome } from "../../core/action/action.ts";
 import type { ActionEvent } from "../../core/action/observer.ts";
 import { BusyMachines } from "../shared/busy-machines.ts";
 import type { Enforcement } from "../shared/drift-seen.ts";
-import type { MachineNotice } from "../shared/machine-notice.ts";
+import type { MachineNotice } from "../shared/facts.ts";
 import { DRIFT_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { CorrectionQueue, type CorrectionQueueOptions } from "./correction-queue.ts";
 import { nextCorrection } from "./next-correction.ts";
 import { type Compared, StagedUpdates } from "./staged-updates.ts";
 
 export interface EnforcerOptions extends Omit<CorrectionQueueOptions, "refusalOf"> {
-  /** How long a machine must not have been used by any other action. */
+  /** How long no other action must have used a machine. */
   readonly quietMs: number;
-  /** Whether a workflow that names the machine's agent ID has not ended, as far as the worker knows. */
+  /** Whether a workflow that names the machine's agent ID is unfinished, as far as the worker knows. */
   readonly hasWorkflow: (machine: string) => boolean;
   readonly isPaused: (machine: string) => boolean;
   readonly log: Logger;
-  /** Must not throw. */
+  /** Called with each change. Must not throw. */
   readonly notify: (notice: MachineNotice) => void;
 }
 
-/** The corrections of one machine. */
+/** The state of one machine's corrections. */
 interface Corrections {
-  /** Number of failures in a row. */
+  /** The number of failures in a row. */
   readonly failures: number;
   /** When the next attempt may start after a failure. */
   readonly retryMs: number;
   /** The error of the last failure. */
   readonly error: string;
-  /** When corrections started, in the last hour. */
+  /** Start times of corrections in the last hour. */
   readonly startsMs: readonly number[];
 }
 
 const HOUR_MS = 60 * 60_000;
-/** Starts per hour: each setting once, and one more. */
+/** Corrections per machine and hour: each setting once, and one more. */
 const MOST_PER_MACHINE = 6;
-/** A mistake in the defaults of an inventory affects every machine. */
+/** Corrections per worker and hour, because a mistake in an inventory's defaults affects every machine. */
 const MOST_PER_WORKER = 60;
 const MOST_FAILURES = 3;
 const RETRY_MS = 10 * 60_000;
-/** How soon the machine is compared again after a correction. */
+/** Pause before the comparison that follows a correction. */
 const AFTER_MS = 10_000;
-/** How soon the machine is compared again if its correction was not started, or while a workflow has not ended. */
+/** Pause before the machine is compared again if its correction was not started, or while a workflow is unfinished. */
 const AGAIN_MS = 5 * 60_000;
 const LONGEST_ERROR = 200;
 const NONE: Corrections = { failures: 0, retryMs: 0, error: "", startsMs: [] };
 
 /**
  * Corrects machines whose entry allows it, with one action per comparison. The next comparison decides about the next
- * correction, also after a crash.
+ * correction, even after a crash.
  */
 export class Enforcer {
   readonly queue: CorrectionQueue;
@@ -57,10 +57,10 @@ export class Enforcer {
   readonly #options: EnforcerOptions;
   readonly #corrections = new Map<string, Corrections>();
   readonly #shown = new Map<string, Enforcement>();
-  /** Machines of this shard, and since when. */
+  /** When each machine of this shard became its own. */
   readonly #owned = new Map<string, number>();
   readonly #busy = new BusyMachines();
-  /** When another action ended, by machine. */
+  /** When another action on a machine ended, by machine. */
   readonly #usedMs = new Map<string, number>();
   #startsMs: readonly number[] = [];
 
@@ -69,7 +69,7 @@ export class Enforcer {
     this.queue = new CorrectionQueue({ ...options, refusalOf: (machine) => this.#begin(machine) });
   }
 
-  /** What the worker does about a machine's drift; undefined if there is nothing to correct. */
+  /** The state of a machine's corrections; undefined if there is nothing to correct. */
   find(machine: string): Enforcement | undefined {
     return this.#shown.get(machine);
   }
@@ -124,7 +124,7 @@ export class Enforcer {
     return AGAIN_MS;
   }
 
-  /** Returns a machine to compare, and when. */
+  /** Learns from an action's event. Returns a machine to compare, and when. */
   see(event: ActionEvent): { readonly machine: string; readonly ms: number } | undefined {
     if (event.action.agentId === DRIFT_AGENT_ID) return this.#seeOwn(event);
     const machine = this.#busy.see(event);
@@ -135,7 +135,7 @@ export class Enforcer {
     return { machine, ms: this.#options.quietMs };
   }
 
-  /** Forgets starts and ends that are too old to matter. */
+  /** Forgets starts and ends that no longer count. */
   prune(): void {
     const sinceMs = this.#nowMs() - this.#options.quietMs;
     for (const [machine, usedMs] of this.#usedMs) if (usedMs < sinceMs) this.#usedMs.delete(machine);
@@ -180,7 +180,7 @@ export class Enforcer {
     notify({ machine, type: "Warning", reason: "CorrectionsStopped", message: `${text}: ${error}` });
   }
 
-  /** Counts a correction that starts; returns why it must not. */
+  /** Counts a starting correction. Returns a reason if it must not start. */
   #begin(machine: string): string | undefined {
     const wait = this.#waitOf(machine);
     if (wait) return wait.reason;
@@ -191,7 +191,7 @@ export class Enforcer {
     return undefined;
   }
 
-  /** Why nothing may be corrected now, and when to look again. */
+  /** Why nothing may be corrected now, and when to check again. */
   #waitOf(machine: string): { readonly reason: string; readonly ms: number } | undefined {
     const { hasWorkflow, isPaused, quietMs } = this.#options;
     const nowMs = this.#nowMs();

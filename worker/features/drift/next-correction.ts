@@ -3,17 +3,20 @@ import { compareVersions } from "../../../shared/bmc/operations/firmware-version
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import type { Difference, Setting } from "../shared/drift-seen.ts";
 
-/** Power is last, so that a machine that is powered on boots with its settings. */
+/** The order of corrections. Power comes last, so that a machine that is powered on boots with its settings. */
 export const CORRECTION_ORDER: readonly Setting[] = ["bootDevice", "ntp", "bios", "firmware", "power"];
 
-/** An action that corrects all differences of one setting. */
-export interface CorrectionPlan {
-  readonly setting: Setting;
+interface SettingAction {
   /** The action's name. */
   readonly action: string;
-  /** Besides the machine and the timeout. */
+  /** Variables in addition to the machine and the timeout. */
   readonly environment: Readonly<Record<string, string>>;
-  /** What it corrects; with several differences of the setting, the first. */
+}
+
+/** An action that corrects all differences of one setting. */
+export interface CorrectionPlan extends SettingAction {
+  readonly setting: Setting;
+  /** The field that it corrects: the first one if several fields of the setting differ. */
   readonly field: string;
   readonly timeoutMs: number;
 }
@@ -22,16 +25,16 @@ export interface CorrectionPlan {
 interface Update {
   readonly field: string;
   readonly uri: string;
-  /** IDs as the BMC lists them. */
+  /** The targets' IDs in the BMC's list. */
   readonly targets: readonly string[];
   readonly version: string;
 }
 
 const TIMEOUT_MS = 600_000;
-/** Upload, update and the BMC's restart, as `update-firmware` limits them, and some minutes. */
+/** The limits of `update-firmware` for upload, update and the BMC's restart, and some minutes. */
 export const UPDATE_TIMEOUT_MS = 75 * 60_000;
 
-/** What to correct first; undefined if nothing can be corrected. */
+/** The correction to make first; undefined if nothing can be corrected. */
 export function nextCorrection(
   desired: DesiredState,
   differences: readonly Difference[],
@@ -44,11 +47,8 @@ export function nextCorrection(
   return undefined;
 }
 
-/** The update that corrects firmware; undefined without an image, and for versions that are not older than the wanted one. */
-export function updateOf(
-  desired: Pick<DesiredState, "firmware">,
-  difference: Difference,
-): Update | undefined {
+/** The update that corrects firmware; undefined without an image, and if the version is not older than the wanted one. */
+export function updateOf(desired: DesiredState, difference: Difference): Update | undefined {
   const { field, actual, ids } = difference;
   const wanted = wantedFirmware(desired, difference);
   if (typeof wanted !== "object" || typeof actual !== "string" || !ids?.length) return undefined;
@@ -57,10 +57,7 @@ export function updateOf(
   return { field, uri, targets: ids, version };
 }
 
-export function wantedFirmware(
-  { firmware }: Pick<DesiredState, "firmware">,
-  { field }: Pick<Difference, "field">,
-) {
+export function wantedFirmware({ firmware }: DesiredState, { field }: Difference) {
   return firmware?.[field.slice("firmware.".length)];
 }
 
@@ -84,7 +81,7 @@ function planOf(
   setting: Setting,
   desired: DesiredState,
   different: readonly Difference[],
-): (Pick<CorrectionPlan, "action" | "environment"> & Partial<CorrectionPlan>) | undefined {
+): (Partial<CorrectionPlan> & SettingAction) | undefined {
   const { bootDevice, ntp, power } = desired;
   switch (setting) {
     case "bootDevice":

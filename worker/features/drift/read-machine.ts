@@ -5,12 +5,12 @@ import { defined } from "../../../shared/defined.ts";
 import type { Setting } from "../shared/drift-seen.ts";
 import type { Observed, Reading } from "./compare.ts";
 
-/** Reads the settings that the desired state names one after the other. Also returns the first error. */
+/** Reads the settings of the desired state one after the other. Also returns the first error. */
 export async function readMachine(
   bmc: BmcClient,
   desired: DesiredState,
   signal: AbortSignal,
-): Promise<{ readonly observed: Observed; readonly error?: BmcError }> {
+): Promise<{ readonly observed: Observed; readonly error?: BmcError | undefined }> {
   let error: BmcError | undefined;
   let isOver = false;
   const read = async <Value>(
@@ -45,10 +45,13 @@ export async function readMachine(
     bios: await read("bios", (until) => bmc.getBios(until)),
     firmware: await read("firmware", (until) => bmc.listFirmware(until)),
   });
-  return { observed, ...defined({ error }) };
+  return { observed, error };
 }
 
-/** Whether the other settings may be read. A refused password is not offered again, because BMCs lock accounts. */
+/**
+ * Whether the other settings may still be read after an error. A refused password is not offered again, because BMCs lock
+ * accounts.
+ */
 function isOfOneSetting({ class: errorClass, refused }: BmcError): boolean {
   return ["state", "protocol", "bmc"].includes(errorClass) || refused === "right";
 }

@@ -1,11 +1,10 @@
-import { defined } from "../../../shared/defined.ts";
 import type { HardwareOfMachines } from "../../core/action/hardware-seen.ts";
 import type { FeatureDefinition, FeaturePart, FeatureServices, SharedConfig } from "../feature.ts";
 import { type HardwarePart, hardwareSettings } from "./hardware-settings.ts";
 
 type Config = SharedConfig & HardwarePart & { readonly rufio?: { readonly hardware: boolean } };
 
-/** The hardware of machines, for the polls of their agent IDs and for Rufio's Hardware. */
+/** Provides the hardware of machines to the polls of their agent IDs and to Rufio's Hardware. */
 export const hardware = {
   name: "hardware",
   settings: hardwareSettings,
@@ -19,10 +18,13 @@ async function openHardware(services: FeatureServices<Config>): Promise<readonly
   const { isTrusted } = await import("../../policy/trust-rule.ts");
   const { HardwareStore } = await import("./hardware-store.ts");
   const store = new HardwareStore({
-    ...{ reader, maxAgeMs: config.hardwareMaxAgeMs, clock, log },
+    reader,
+    maxAgeMs: config.hardwareMaxAgeMs,
+    clock,
+    log,
     isTrusted: (image) => isTrusted(rules.policy(), image),
     namespaceOf: (machine) => inventory.origin?.(machine)?.namespace,
-    onRead: (errorClass) => control.observer.hardwareRead(defined({ class: errorClass })),
+    onRead: (errorClass) => control.observer.hardwareRead({ class: errorClass }),
   });
   const ofMachines: HardwareOfMachines = {
     find: (name) => {

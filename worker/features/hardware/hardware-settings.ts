@@ -32,7 +32,7 @@ const concerns: readonly CrossCheck<Given>[] = [
 ];
 
 export interface HardwarePart {
-  /** Whether polls carry the hardware of the agent ID's machine. */
+  /** Whether polls contain the hardware of the agent ID's machine. */
   readonly agentAttributes: boolean;
   readonly hardwareMaxAgeMs: number;
 }

@@ -14,14 +14,14 @@ import { Survey } from "../shared/survey.ts";
 export interface HardwareStoreOptions {
   readonly reader: Pick<MachineReader, "getHardware">;
   readonly maxAgeMs: number;
-  /** Whether an image receives the BMC's password: only the results of such an image count. */
+  /** Whether an image receives the BMC's password. Only results of such images are used. */
   readonly isTrusted: (image: string) => boolean;
-  /** Called after each read by the worker itself; the class is why it failed. */
+  /** Called after each read by the worker itself, with the error class if it failed. */
   readonly onRead: (errorClass: ErrorClass | undefined) => void;
   readonly clock: Clock;
   readonly log: Logger;
   readonly random?: () => number;
-  /** The namespace of a machine's object, whose reads leave slots to other namespaces. */
+  /** The namespace of a machine's object. Its reads leave slots to other namespaces. */
   readonly namespaceOf?: (machine: string) => string | undefined;
 }
 
@@ -31,30 +31,30 @@ interface Known {
   readonly reading?: HardwareReading;
 }
 
-/** Least recently asked ones are dropped, which costs another read. */
+/** Above this number, the machines that were requested least recently are dropped and must be read again. */
 const MOST_MACHINES = 10_000;
-/** Concurrent reads: nothing waits for them. */
+/** The number of concurrent reads. */
 const MAX_READS = 4;
 /** The first reads of a fleet are spread over this time per machine. */
 const SPREAD_MS = 500;
 const JITTER = 0.1;
 const RETRY: Backoff = { firstMs: 60_000, maxMs: 3_600_000, jitter: 0.5 };
-/** Limits waiting for the machine's lock and reading, which has a shorter limit of its own. */
+/** Time limit for waiting for the machine's lock and reading; the read itself has a shorter one. */
 const READ_WITHIN_MS = 7 * 60_000;
-/** A machine that was not asked for in this time has no lane here any more. */
+/** A machine that was not requested within this time no longer has a lane here. */
 const ASKED_WITHIN_MS = 15 * 60_000;
 
 const KNOWN = new Error("the hardware is known");
 
 /**
- * The hardware of requested machines: read once, and again when it is too old. Results of the action `inventory` save a read.
+ * The hardware of requested machines. It is read once, and again when it is too old. A result of the action `inventory` saves a read.
  */
 export class HardwareStore {
   readonly #options: HardwareStoreOptions & { readonly random: () => number };
   readonly #survey: Survey;
-  /** Least recently asked first. */
+  /** Machines in order of their latest request, the oldest first. */
   readonly #known = new Map<string, Known>();
-  /** Waiters for the first reading of a machine. */
+  /** Signals for the first reading of a machine. */
   readonly #awaited = new Map<string, AbortController>();
   readonly #listeners = new Set<(machine: string) => void>();
 
@@ -77,12 +77,12 @@ export class HardwareStore {
       if (machine === undefined || event.kind !== "ended") return;
       const { hardware, result, stoppedAt } = event.outcome;
       if (hardware && this.#options.isTrusted(event.action.image)) {
-        this.#learn(machine, { hardware, ...defined({ provider: result?.provider }), readAt: stoppedAt });
+        this.#learn(machine, { hardware, provider: result?.provider, readAt: stoppedAt });
       }
     },
   };
 
-  /** Machines whose hardware is known. */
+  /** The number of machines whose hardware is known. */
   get size(): number {
     return [...this.#known.values()].filter(({ reading }) => reading).length;
   }
@@ -101,14 +101,14 @@ export class HardwareStore {
     return known.reading;
   }
 
-  /** Aborts when the machine's hardware becomes known. */
+  /** Returns a signal that aborts when the machine's hardware becomes known. */
   awaited(name: string): AbortSignal {
     const waiting = this.#awaited.get(name) ?? new AbortController();
     this.#awaited.set(name, waiting);
     return waiting.signal;
   }
 
-  /** Reads a machine that was asked for again. */
+  /** Requests a new read of a machine. */
   refresh(name: string): void {
     if (this.#known.has(name)) this.#survey.visitAfter(name, 0);
   }

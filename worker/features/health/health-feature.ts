@@ -1,6 +1,6 @@
 import type { FeatureDefinition } from "../feature.ts";
 
-/** Liveness and readiness. */
+/** Serves liveness and readiness. */
 export const health = {
   name: "health",
   isUsed: ({ http }) => http !== undefined,

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
 import type { LaneState, Observer } from "../../core/action/observer.ts";
-import type { HealthFinding } from "../shared/health-finding.ts";
+import type { HealthFinding } from "../shared/facts.ts";
 import { INSIDE_AGENT_IDS } from "../shared/source-agent-ids.ts";
 
 export interface LaneWatchOptions {
@@ -14,13 +14,13 @@ export interface LaneWatchOptions {
 
 interface Lane {
   readonly state: LaneState;
-  /** Whether it has sent a poll that has no answer yet. */
+  /** Whether the lane has sent a poll that is not yet answered. */
   readonly asking: boolean;
-  /** The time of its last step. */
+  /** The time of the lane's last step. */
   readonly steppedMs: number;
 }
 
-/** In these states a lane makes no step: its action may take long, or it waits for a workflow. */
+/** States in which a lane makes no steps: its action may take long, or it waits for a workflow. */
 const RESTING: ReadonlySet<LaneState> = new Set(["busy", "waiting"]);
 /** An unavailable server, or a proxy in front of it, rejects a poll faster than this. */
 const HELD_MS = 1_000;
@@ -52,7 +52,7 @@ export class LaneWatch {
       const nowMs = this.#nowMs();
       const lane = this.#lanes.get(agentId);
       if (lane) this.#lanes.set(agentId, { ...lane, asking: false, steppedMs: nowMs });
-      // That lane does not poll the tink server.
+      // The lane does not poll the tink server.
       if (INSIDE_AGENT_IDS.has(agentId)) return;
       if (kind === "failed") this.#failing = { sinceMs: this.#failing?.sinceMs ?? nowMs, code };
       else {
@@ -79,8 +79,8 @@ export class LaneWatch {
   }
 
   /**
-   * Whether the tink server answers. Without work it holds polls for up to a minute, so a held poll on an open connection
-   * counts as an answer. A rejected poll of one lane says nothing about the server.
+   * Whether the tink server answers. An idle server holds polls for up to a minute, so a held poll on an open connection
+   * counts as an answer. A rejected poll of a single lane does not count.
    */
   server({ connected }: { readonly connected: () => boolean }): HealthFinding {
     if (this.#lanes.size === 0) {

@@ -2,8 +2,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import { oneLine } from "../../../shared/contract/result.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
-import type { WorkerFacts } from "../shared/facts.ts";
-import type { HealthFinding } from "../shared/health-finding.ts";
+import type { HealthFinding, WorkerFacts } from "../shared/facts.ts";
 
 export interface RuntimeCheckOptions {
   readonly clock: Clock;
@@ -12,7 +11,7 @@ export interface RuntimeCheckOptions {
   readonly keepMs: number;
 }
 
-/** Whether the runtime can be reached. Checks once at a time and caches the finding. */
+/** Checks whether the runtime can be reached, one check at a time, and caches the finding. */
 export class RuntimeCheck {
   readonly #options: RuntimeCheckOptions;
   #asking: Promise<HealthFinding> | undefined;
@@ -22,7 +21,7 @@ export class RuntimeCheck {
     this.#options = options;
   }
 
-  async find(facts: Pick<WorkerFacts, "checkRuntime">): Promise<HealthFinding> {
+  async find(facts: WorkerFacts): Promise<HealthFinding> {
     const { clock, keepMs } = this.#options;
     if (this.#found && clock.monotonicMs() - this.#found.atMs < keepMs) return this.#found.finding;
     this.#asking ??= this.#ask(facts).then((finding) => {
@@ -33,8 +32,8 @@ export class RuntimeCheck {
     return this.#asking;
   }
 
-  /** Never rejects. */
-  async #ask({ checkRuntime }: Pick<WorkerFacts, "checkRuntime">): Promise<HealthFinding> {
+  /** Asks the runtime. Never rejects. */
+  async #ask({ checkRuntime }: WorkerFacts): Promise<HealthFinding> {
     const { timeoutMs } = this.#options;
     try {
       const reason = await withTimeout(timeoutMs, new AbortController().signal, checkRuntime);

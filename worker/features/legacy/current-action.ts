@@ -13,8 +13,9 @@ type Position = Pick<
 >;
 
 /**
- * The index of the action to run now: the first one before any has run, the next one after a success, none after a failure or
- * a timeout, else the current one. A completed workflow names no current action either, and has an index behind the last.
+ * The index of the action to run now: the first one before any has run, the next one after a success, none after a failure
+ * or a timeout, and otherwise the current one. A completed workflow names no current action and has an index beyond the last
+ * one.
  */
 export function currentIndexOf({
   currentAction,
@@ -35,8 +36,8 @@ export function currentIndexOf({
 }
 
 /**
- * The action that `workerId` runs now, with its index. Undefined if there is none, if it is another worker's, or if the list,
- * which is fetched after the context, belongs to another workflow by now.
+ * The action that `workerId` must run now, with its index. Undefined if there is none, if it belongs to another worker, or
+ * if the list, which is fetched after the context, already belongs to another workflow.
  */
 export function currentActionOf<T extends ListedAction>(
   context: Position,

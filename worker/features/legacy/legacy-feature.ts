@@ -1,6 +1,6 @@
 import type { FeatureDefinition } from "../feature.ts";
 
-/** The workflow API of tink 0.8 to 0.12. */
+/** Adds the workflow API of tink 0.8 to 0.12. */
 export const legacy = {
   name: "legacy",
   isUsed: ({ server }) => server !== undefined,

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { defined } from "../../../shared/defined.ts";
-import type { Action, ActionState, ActionStatus } from "../../core/action/action.ts";
+import type { Action, ActionState, ActionStatus, ReturningIds } from "../../core/action/action.ts";
 import { environmentOf, readableAction, required, timeoutMsOf } from "../../sources/action-fields.ts";
 import {
   State,
@@ -9,13 +9,32 @@ import {
   type WorkflowActionStatus,
   WorkflowActionStatusSchema,
 } from "./gen/workflow_pb.ts";
-import { BEGUN, TO_BEGIN } from "./returning-ids.ts";
+
+/** The longest time for which this server's answers may be stale. */
+const STALE_AT_MOST_MS = 15_000;
 
 /**
- * Converts an action of a workflow's list. This API has no action IDs: the index and the names serve as one, so that a
- * recreated workflow has the same IDs. `begun` is whether the server has recorded its start. The action is `unreadable` if its image is
- * missing, its timeout is negative or an environment entry is not `KEY=value`. Throws `MalformedAction` if it cannot be reported: a name
- * is missing.
+ * For an action without a recorded start. Whatever is found belongs to an earlier run, unless the server does not show the
+ * start yet.
+ */
+export const TO_BEGIN: ReturningIds = {
+  ownerOfEnd: (ageMs) => (ageMs < STALE_AT_MOST_MS ? "unknown" : "earlier-run"),
+  ownerOfLaunch: ({ hasEnded, ageMs }) => (hasEnded && ageMs >= STALE_AT_MOST_MS ? "earlier-run" : "unknown"),
+};
+
+/**
+ * For an action with a recorded start. Whatever is found was launched afterwards. The server may not know an end that was
+ * just settled.
+ */
+export const BEGUN: ReturningIds = {
+  ownerOfEnd: (ageMs) => (ageMs < STALE_AT_MOST_MS ? "unknown" : "this-run"),
+};
+
+/**
+ * Converts an action of a workflow's list. This API has no action IDs, so the index and the names serve as one, and a
+ * recreated workflow has the same IDs. `begun` says whether the server has recorded the start. The action is `unreadable` if
+ * its image is missing, its timeout is negative or an environment entry is not `KEY=value`. Throws `MalformedAction` if a
+ * name is missing, because the action then cannot be reported.
  */
 export function actionOf(
   workflowId: string,
@@ -50,8 +69,8 @@ export function actionOf(
 }
 
 /**
- * Converts a report. Seconds are whole, and 0 at the start, as in the worker of tink 0.12. Only the server with a database
- * keeps the message.
+ * Converts a report. Seconds are whole numbers, and 0 at the start, like in the worker of tink 0.12. Only the server with a
+ * database keeps the message.
  */
 export function statusOf(status: ActionStatus): WorkflowActionStatus {
   const { action, state, startedAt, stoppedAt, message } = status;

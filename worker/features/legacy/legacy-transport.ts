@@ -21,11 +21,14 @@ import { actionOf, statusOf } from "./legacy-messages.ts";
 
 const { getWorkflowContexts, getWorkflowActions, reportActionStatus } = WorkflowService.method;
 
-/** Calls that take longer are lost, because this server never holds a call. */
+/** The timeout of a call, because this server never holds one. */
 const CALL_TIMEOUT_MS = 30_000;
-/** The deprecated server answers at once; a proxy without a server behind it may never answer. */
+/**
+ * The timeout of the first call. The deprecated server answers at once, but a proxy without a server behind it may never
+ * answer.
+ */
 const QUESTION_TIMEOUT_MS = 15_000;
-/** Room for about 100,000 workflows: the server with a database also lists those that are done. */
+/** Room for about 100,000 workflows: the server with a database also lists completed ones. */
 const LARGEST_ANSWER_BYTES = INPUT_BYTES.legacyAnswer;
 
 const NOT_BEGUN: Acknowledgement = {
@@ -35,10 +38,10 @@ const NOT_BEGUN: Acknowledgement = {
   perhapsStale: true,
 };
 
-/** The server's message when the workflow's current action is another one. */
+/** The server's message when the workflow's current action is a different one. */
 const MOVED_ON = /\breported (task|action) name does not match\b/;
 
-/** The failure of one workflow, which does not fail the poll if another one has an action. */
+/** The failure of one workflow. The poll does not fail if another workflow has an action. */
 type Failed = Poll & { readonly kind: "failed" };
 
 /**
@@ -64,10 +67,10 @@ export interface LegacyCalls {
 
 /** Interprets the answers to the calls. */
 export function legacyTransport(calls: LegacyCalls): TinkApi {
-  /** The workflow that each agent ID was served last: the one behind it comes first, so that none starves. */
+  /** The workflow that each agent ID was served last. The next one comes first, so that none starves. */
   const lastServed = new Map<string, string>();
 
-  /** Rejects when the server does not answer; an error of this workflow alone is a failed poll. */
+  /** Asks for the next action. Rejects when the server does not answer; an error of one workflow is a failed poll. */
   async function askFor(
     context: WorkflowContext,
     agentId: string,
@@ -104,7 +107,7 @@ export function legacyTransport(calls: LegacyCalls): TinkApi {
     return failed ?? { kind: "idle", reason: "no workflow waits for this worker" };
   }
 
-  /** Whether an action is its workflow's current one, and has begun. The server accepts an end for either. */
+  /** Whether an action is the current one of its workflow, and whether it has begun. The server accepts an end for either. */
   async function positionOf(
     { workflowId, agentId, taskId, name }: ActionId,
     signal: AbortSignal,
@@ -119,8 +122,9 @@ export function legacyTransport(calls: LegacyCalls): TinkApi {
   }
 
   /**
-   * A recreated workflow has the same names. And this server answers every error with InvalidArgument: a deleted workflow, one that has
-   * moved on, a write conflict, a store that does not answer. Its list of workflows tells them apart.
+   * Reports a status. A recreated workflow has the same names, and this server answers every error with InvalidArgument: a
+   * deleted workflow, one with another current action, a write conflict, an unavailable store. Its list of workflows tells
+   * them apart.
    */
   async function report(status: ActionStatus, signal: AbortSignal): Promise<Acknowledgement> {
     const position = status.state === "running" ? undefined : await positionOf(status.action, signal);
@@ -161,7 +165,7 @@ export function legacyTransport(calls: LegacyCalls): TinkApi {
       }
     },
 
-    // "invalid workflow id" would also mean a store that does not answer; the list does not.
+    // "invalid workflow id" may also mean an unavailable store; the list does not.
     async isGone({ action: { workflowId, agentId } }, signal) {
       signal.throwIfAborted();
       try {
@@ -177,7 +181,7 @@ export function legacyTransport(calls: LegacyCalls): TinkApi {
   };
 }
 
-/** Sorted by ID, beginning behind the one served last. */
+/** Sorts workflows by ID, beginning after the one that was served last. */
 function roundRobin(
   contexts: readonly WorkflowContext[],
   last: string | undefined,
@@ -187,7 +191,7 @@ function roundRobin(
   return behind <= 0 ? sorted : [...sorted.slice(behind), ...sorted.slice(0, behind)];
 }
 
-/** Whether the error is the server's own, about one workflow: it is deleted, or cannot be read. */
+/** Whether the error is the server's own answer about one workflow: it is deleted or cannot be read. */
 function isAnswer(thrown: unknown): boolean {
   const { code, isWireError } = ConnectError.from(thrown);
   const aboutAll = [Code.Unavailable, Code.Unimplemented, Code.DeadlineExceeded, Code.Canceled];
@@ -195,8 +199,8 @@ function isAnswer(thrown: unknown): boolean {
 }
 
 /**
- * Whether the server behind a channel implements the deprecated API: makes the one call that changes nothing.
- * Rejects without an answer to that: the server cannot be reached, or something else answers in its place.
+ * Whether the server behind a channel implements the deprecated API. Makes the only call that changes nothing. Rejects
+ * without a definite answer: the server cannot be reached, or something else answers in its place.
  */
 export async function speaksLegacy(channel: Channel, agentId: string): Promise<boolean> {
   const never = new AbortController().signal;
@@ -206,7 +210,7 @@ export async function speaksLegacy(channel: Channel, agentId: string): Promise<b
       return true;
     } catch (thrown) {
       const error = ConnectError.from(thrown);
-      // Only a gRPC server's own status counts: a proxy's 404 has the same code.
+      // Only a gRPC server's own status counts. A proxy's 404 has the same code.
       if (error.code === Code.Unimplemented && error.isWireError) return false;
       throw thrown;
     }

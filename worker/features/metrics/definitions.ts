@@ -18,13 +18,13 @@ export type RecordValue<Labels> = (labels: Labels, value?: number) => void;
 /** A number if the metric has no labels. Undefined changes nothing. */
 type Reading<Labels> = number | undefined | readonly (readonly [Labels, number])[];
 
-/** Where the values come from: a definition without it does not compile. */
+/** The source of a metric's values. A definition without one does not compile. */
 type Events<Labels> =
   /** The events of the worker. */
   | { readonly watch: (record: RecordValue<Labels>, clock: Clock) => WorkerObserver }
-  /** A file that keeps state for several metrics. */
+  /** The file that keeps state for several metrics. */
   | { readonly recordedBy: "watch-actions.ts" | "watch-process.ts" };
-/** For gauges also the state of the worker when it is scraped. */
+/** The source of a gauge may also be the state of the worker at the time of the scrape. */
 type Source<Labels> =
   | Events<Labels>
   | { readonly read: (facts: WorkerFacts) => Reading<Labels> | Promise<Reading<Labels>> };
@@ -44,18 +44,18 @@ export type MetricDefinition = Described<LabelName> & Source<AnyLabels>;
 
 interface Options<Label extends LabelName> {
   readonly labels?: readonly Label[];
-  /** Starts every series at 0, so that the first event is an increase. */
+  /** Set to start every series at 0, so that the first event counts as an increase. */
   readonly fromStart?: true;
 }
 
 /** From a fast in-band answer to firmware that takes ten minutes to boot. */
 const ACTION_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600];
-/** Actions wait for the previous one on the machine, or for a slot. */
+/** Actions wait for the previous action on the machine, or for a slot. */
 const WAIT_SECONDS = [0.01, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600];
 /** The server holds a poll for a minute if it has no action. */
 const POLL_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 30, 59, 61, 75];
 const REPORT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 75];
-/** Writing and syncing a file. */
+/** The time to write and sync a file. */
 const JOURNAL_SECONDS = [0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
 
 function counter<const Label extends LabelName = never>(
@@ -74,7 +74,7 @@ function gauge<const Label extends LabelName = never>(
   return { type: "gauge", name, help, labels: [], ...options };
 }
 
-/** Buckets are upper bounds, in the metric's unit. */
+/** Defines a histogram. Buckets are upper bounds in the metric's unit. */
 function histogram<const Label extends LabelName = never>(
   name: string,
   help: string,
@@ -97,7 +97,7 @@ function on<Kind extends ActionEvent["kind"]>(
   };
 }
 
-/** The labels of an action that ended. */
+/** The labels of an ended action. */
 export function endedLabels({
   action,
   outcome,

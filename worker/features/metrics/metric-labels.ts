@@ -3,9 +3,9 @@ import { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { SessionProvider } from "../../../shared/contract/vocabulary.ts";
 import { watchedFileNames } from "../../config/reload.ts";
-import { healthCheckNames } from "../shared/health-finding.ts";
+import { healthCheckNames } from "../shared/facts.ts";
 
-/** Replaces unexpected values: a foreign image, an unknown code. */
+/** Replaces unexpected values, for example of a foreign image or an unknown code. */
 export const OTHER = "other";
 /** Replaces an absent value. */
 export const NONE = "none";
@@ -14,7 +14,7 @@ export const NONE = "none";
 export const GRPC_CODES = ["OK", ...Object.values(Code).filter((code) => typeof code === "string")];
 
 interface LabelDefinition {
-  /** In the metrics, if not the key. */
+  /** The label's name in the metrics, if it is not the key. */
   readonly name?: string;
   readonly help: string;
   /** All possible values; absent if there is only one per worker, or if they are the action names. */

@@ -9,7 +9,7 @@ import {
 } from "./definitions.ts";
 import { labelText, labelValues, NONE, OTHER } from "./metric-labels.ts";
 
-/** The metrics of one worker, in a registry of their own. Labels only get values that their definition lists. */
+/** The metrics of one worker in their own registry. Labels only get values that their definition lists. */
 export class MetricSet {
   readonly #registry = new Registry();
   readonly #metrics = new Map<string, Counter | Gauge | Histogram>();
@@ -38,7 +38,7 @@ export class MetricSet {
     };
   }
 
-  /** In the Prometheus text format 0.0.4. */
+  /** The metrics in the Prometheus text format 0.0.4. */
   text(): Promise<string> {
     return this.#registry.metrics();
   }

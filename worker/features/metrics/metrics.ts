@@ -3,10 +3,48 @@ import type { Route } from "../../listener/http/route.ts";
 import type { WorkerFacts } from "../shared/facts.ts";
 import { type WorkerObservers, workerObservers } from "../shared/observer.ts";
 import { definitions, type MetricDefinition } from "./definitions.ts";
-import { CONTENT_TYPES, openMetricsText, preferredFormat } from "./exposition.ts";
 import { MetricSet } from "./metric-set.ts";
 import { type ActionsWatch, watchActions } from "./watch-actions.ts";
 import { type ProcessWatch, watchProcess } from "./watch-process.ts";
+
+/** A text format of metrics, by media type. */
+type ExpositionFormat = keyof typeof CONTENT_TYPES;
+
+const CONTENT_TYPES = {
+  "text/plain": "text/plain; version=0.0.4; charset=utf-8",
+  "application/openmetrics-text": "application/openmetrics-text; version=1.0.0; charset=utf-8",
+} as const;
+
+/** The format that an Accept header (RFC 9110 section 12.5.1) prefers. The default is the older one. */
+export function preferredFormat(accept = ""): ExpositionFormat {
+  const weights = new Map(accept.split(",").map(weightOf).toReversed());
+  const open = weights.get("application/openmetrics-text") ?? 0;
+  const plain = weights.get("text/plain") ?? 0;
+  return open > 0 && open >= plain ? "application/openmetrics-text" : "text/plain";
+}
+
+function weightOf(range: string): readonly [type: string, weight: number] {
+  const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+  const quality = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2) ?? "1";
+  const weight = Number(quality);
+  return [type, Number.isFinite(weight) ? weight : 0];
+}
+
+/**
+ * Converts the Prometheus text format 0.0.4 to OpenMetrics 1.0. The formats differ in blank lines, the end, and the names of
+ * counters, which lack `_total` in descriptions. The client library would rename its metrics permanently.
+ */
+export function openMetricsText(text: string): string {
+  const lines = text.split("\n").filter((line) => line !== "");
+  const counters = new Set(lines.flatMap((line) => /^# TYPE (\S+)_total counter$/.exec(line)?.[1] ?? []));
+  const described = lines.map((line) => {
+    const [whole, keyword, family, rest] = /^# (HELP|TYPE) (\S+)_total (.*)$/.exec(line) ?? [];
+    return whole !== undefined && family !== undefined && counters.has(family)
+      ? `# ${keyword} ${family} ${rest}`
+      : line;
+  });
+  return `${described.join("\n")}\n# EOF\n`;
+}
 
 export interface MetricsOptions {
   readonly clock: Clock;
@@ -16,7 +54,7 @@ export interface MetricsOptions {
 
 const all: readonly (readonly [string, MetricDefinition])[] = Object.entries(definitions);
 
-/** The worker's metrics: counts from the start, and reads the worker's state once it runs. */
+/** The worker's metrics. They count from the start, and read the worker's state once it runs. */
 export class Metrics {
   readonly observer: WorkerObservers;
   readonly #set: MetricSet;

@@ -17,9 +17,12 @@ export interface ActionsWatch {
   sample(): void;
 }
 
-/** Records what needs an action's earlier events: how many are in which state, and for how long they were. */
+/**
+ * Records metrics that depend on an action's earlier events: how many actions are in which state, and how long each state
+ * lasted.
+ */
 export function watchActions(metrics: MetricSet, clock: Clock): ActionsWatch {
-  /** By key, until the action's last event. */
+  /** Actions in flight by key, until their last event. */
   const stages = new Map<string, Stage>();
 
   function onEnded(event: ActionEvent & { kind: "ended" }): void {
@@ -60,7 +63,7 @@ export function watchActions(metrics: MetricSet, clock: Clock): ActionsWatch {
           if (event.delivery === "rejected") stages.set(key, { kind: "unreported" });
           else stages.delete(key);
           return;
-        // No longer waits for the lock; `ended` or `returned` follows.
+        // The action no longer waits for the lock; `ended` or `returned` follows.
         case "refused":
         case "returned":
           stages.delete(key);

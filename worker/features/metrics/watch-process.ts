@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { MetricSet } from "./metric-set.ts";
 
-/** Often enough for noticeable delays, and rare enough to keep an idle worker idle. */
+/** Often enough to notice delays, and rarely enough to keep an idle worker idle. */
 const LOOK_MS = 100;
 const NANOSECONDS = 1_000_000_000;
 const MICROSECONDS = 1_000_000;
@@ -18,7 +18,7 @@ export function watchProcess(metrics: MetricSet): ProcessWatch {
   delay.enable();
   let countedCpu = 0;
 
-  /** The longest delay in seconds; each measurement is late by that much. */
+  /** Returns the longest delay in seconds since the last call: each measurement is late by its delay. */
   function takeLag(): number {
     const longest = delay.count === 0 ? 0 : delay.max / NANOSECONDS - LOOK_MS / 1_000;
     delay.reset();
@@ -40,14 +40,14 @@ export function watchProcess(metrics: MetricSet): ProcessWatch {
   };
 }
 
-/** Undefined if the system does not report it (proc_pid_fd(5)). */
+/** The number of open files; undefined if the system does not report it (proc_pid_fd(5)). */
 async function openFiles(): Promise<number | undefined> {
   const names = await readdir("/proc/self/fd").catch(() => undefined);
   // One of them is the folder itself, open for this.
   return names && names.length - 1;
 }
 
-/** Undefined if the system does not report it or has no limit (proc_pid_limits(5)). */
+/** The limit of open files; undefined if there is none, or if the system does not report it (proc_pid_limits(5)). */
 async function mostFiles(): Promise<number | undefined> {
   const limits = await readFile("/proc/self/limits", "utf8").catch(() => "");
   const [, most] = /^Max open files +(\d+)/m.exec(limits) ?? [];

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { defined } from "../../../shared/defined.ts";
 import { version } from "../../../shared/version.ts";
 import { type Action, actionKey } from "../../core/action/action.ts";
 import { isSettled } from "../../core/action/entry.ts";
@@ -25,12 +24,17 @@ export function openPbnj(services: FeatureServices<SharedConfig & PbnjPart>): re
   const { state } = services.process;
   if (!config.pbnj) return [];
   const { address, image, files, issuer, audience, allowUnauthenticated } = config.pbnj;
-  const access = new ApiAccess({ files, clock, ...defined({ issuer, audience }) });
+  const access = new ApiAccess({ files, clock, issuer, audience });
   const store = new TaskStore({ directory: join(state.path, "pbnj-tasks"), clock, log });
   const tasks = new Tasks({ store, image, version, clock, log });
   let isStopping = false;
   const requests = new Requests({
-    ...{ tasks, store, image, version, clock, log },
+    tasks,
+    store,
+    image,
+    version,
+    clock,
+    log,
     isStopping: () => isStopping,
     refusalOf: (action) => refusalOf(action, services),
     secretsProblem: config.runtime.kind === "kubernetes" ? STORED_IN_CLUSTER : undefined,
@@ -55,7 +59,7 @@ export function openPbnj(services: FeatureServices<SharedConfig & PbnjPart>): re
         listener = await listen({ ...terms, routes: pbnjRoutes(requests), services: SERVICES, isServing });
         log.info({ url: listener.url }, "serving PBnJ's API");
       },
-      /** Tasks can be asked for until `close`. */
+      /** Clients can ask for tasks until `close`. */
       async run(stop) {
         stop.addEventListener("abort", () => {
           isStopping = true;
@@ -69,7 +73,7 @@ export function openPbnj(services: FeatureServices<SharedConfig & PbnjPart>): re
   ];
 }
 
-/** Checks a task before it is accepted; the executor decides again before the action starts. */
+/** Judges a task before it is accepted. The executor decides again before the action starts. */
 function refusalOf(
   action: Action,
   { config, machines: { inventory }, process: { own }, rules: { policy } }: FeatureServices,

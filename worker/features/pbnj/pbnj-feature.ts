@@ -1,7 +1,7 @@
 import type { FeatureDefinition, SharedConfig } from "../feature.ts";
 import { type PbnjPart, pbnjSettings } from "./pbnj-settings.ts";
 
-/** PBnJ's API, whose requests become actions. */
+/** Serves PBnJ's API, whose requests become actions. */
 export const pbnj = {
   name: "pbnj",
   settings: pbnjSettings,

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { defined } from "../../../shared/defined.ts";
 import { Secret } from "../../../shared/secret.ts";
 import type { CrossCheck } from "../../config/cross-check.ts";
 import type { ConfigPart, Loading } from "../../config/part.ts";
@@ -12,7 +11,7 @@ import { addressConcerns, addressRules } from "../../listener/served-address.ts"
 import { PBNJ_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { parseJwtPublicKeys, parseJwtSecrets } from "./listener/jwt-keys.ts";
 
-/** The default of `pbnj-worker serve`: loopback, because the API needs no authentication there, and PBnJ's port. */
+/** The default of `pbnj-worker serve`: PBnJ's port on loopback, where the API needs no authentication. */
 export const DEFAULT_PBNJ_ADDRESS: ListenAddress = { host: "127.0.0.1", port: 50_051 };
 
 const settings = {
@@ -116,10 +115,10 @@ const rules: readonly CrossCheck<Given>[] = [
   ),
 ];
 
-/** What protects PBnJ's API. Without any of them: plaintext for everyone. */
+/** The files that protect PBnJ's API. Without any of them, it is plaintext and open to everyone. */
 export interface ApiFiles extends TlsFiles {
-  readonly jwtSecret?: SecretFile;
-  readonly jwtKeys?: NamedText;
+  readonly jwtSecret?: SecretFile | undefined;
+  readonly jwtKeys?: NamedText | undefined;
 }
 
 interface PbnjConfig {
@@ -129,8 +128,8 @@ interface PbnjConfig {
   readonly files: ApiFiles;
   readonly allowUnauthenticated: boolean;
   /** Required issuer of tokens. */
-  readonly issuer?: string;
-  readonly audience?: string;
+  readonly issuer?: string | undefined;
+  readonly audience?: string | undefined;
 }
 
 export interface PbnjPart {
@@ -148,7 +147,8 @@ function config(given: Given, loading: Loading): PbnjPart {
       image,
       allowUnauthenticated,
       files: readApiFiles(given, loading),
-      ...defined({ issuer: pbnjJwtIssuer, audience: pbnjJwtAudience }),
+      issuer: pbnjJwtIssuer,
+      audience: pbnjJwtAudience,
     },
   };
 }
@@ -162,7 +162,7 @@ function readApiFiles(given: Given, { read }: Loading): ApiFiles {
     parseJwtPublicKeys(text);
     return { path, text };
   });
-  return { ...defined({ jwtSecret, jwtKeys }), ...readTlsFiles(SERVED, given, read) };
+  return { jwtSecret, jwtKeys, ...readTlsFiles(SERVED, given, read) };
 }
 
 export const pbnjSettings = {

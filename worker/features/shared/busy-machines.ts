@@ -1,15 +1,15 @@
 import type { ActionEvent } from "../../core/action/observer.ts";
 
-/** Which machines have actions in flight, from the events of actions. */
+/** Tracks which machines have actions in flight, from the events of actions. */
 export class BusyMachines {
-  /** Keys of actions in flight, by machine. */
+  /** The keys of actions in flight, by machine. */
   readonly #busy = new Map<string, Set<string>>();
 
   has(machine: string): boolean {
     return this.#busy.has(machine);
   }
 
-  /** Returns the machine that an action begins or ceases to use with this event. */
+  /** Returns the machine that an action starts or stops using with this event. */
   see(event: ActionEvent): string | undefined {
     const { key } = event.action;
     switch (event.kind) {

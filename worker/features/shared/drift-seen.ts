@@ -4,44 +4,47 @@ import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 
 export type Setting = Exclude<keyof DesiredState, "enforce">;
 
-/** `pending` waits for the machine's next boot, or lasts until then; `unknown` is what the BMC does not show. */
+/**
+ * The state of one setting. `pending`: the difference lasts until the machine's next boot. `unknown`: the BMC does not show
+ * it.
+ */
 type DriftState = "same" | "different" | "pending" | "unknown";
 
-/** One thing that the inventory asks for, beside what the machine has. */
+/** A setting of the desired state, with the machine's actual value. */
 export interface Difference {
   readonly setting: Setting;
-  /** The setting, and with a dot the BIOS attribute or the firmware's component: `bios.NumCores`. */
+  /** The setting, followed by a dot and the BIOS attribute or firmware component, such as `bios.NumCores`. */
   readonly field: string;
   readonly wanted: BiosValue | readonly string[];
-  /** For firmware: the IDs of the components with the name, as the BMC lists them. */
-  readonly ids?: readonly string[];
-  readonly actual?: BiosValue | readonly string[];
+  /** The IDs of firmware components with the name, in the BMC's order. */
+  readonly ids?: readonly string[] | undefined;
+  readonly actual?: BiosValue | readonly string[] | undefined;
   readonly state: DriftState;
-  /** Why it is unknown, or why it is not corrected. */
-  readonly reason?: string;
+  /** Why the value is unknown or is not corrected. */
+  readonly reason?: string | undefined;
 }
 
-/** What the worker does about differences that it may correct. */
+/** The worker's handling of differences that it may correct. */
 export interface Enforcement {
   /** `stopped` after several failures. */
   readonly state: "correcting" | "waiting" | "stopped";
-  /** What it corrects, why or until when it waits, or the last failure. One line. */
+  /** One line: the correction, the reason for waiting, or the last failure. */
   readonly reason: string;
 }
 
-/** A machine beside its desired state, as the worker compared it last. Texts are redacted and short. */
+/** The result of the last comparison of a machine with its desired state. Texts are redacted and short. */
 export interface DriftSeen {
-  /** Without what is the same. */
+  /** The differences; equal settings are left out. */
   readonly differences: readonly Difference[];
-  /** Absent if no comparison succeeded yet. */
-  readonly comparedAt?: Date;
-  /** Why the last comparison failed, at least in part. */
-  readonly error?: { readonly class: ErrorClass; readonly message: string };
-  /** Absent if nothing is to be corrected. */
-  readonly enforcement?: Enforcement;
+  /** Absent if no comparison has succeeded yet. */
+  readonly comparedAt?: Date | undefined;
+  /** The error of the last comparison, if it failed at least in part. */
+  readonly error?: { readonly class: ErrorClass | undefined; readonly message: string };
+  /** Absent if there is nothing to correct. */
+  readonly enforcement?: Enforcement | undefined;
 }
 
-/** Each setting of which something differs. */
-export function settingsThatDiffer({ differences }: Pick<DriftSeen, "differences">): readonly Setting[] {
+/** The settings with at least one difference. */
+export function settingsThatDiffer({ differences }: DriftSeen): readonly Setting[] {
   return [...new Set(differences.flatMap(({ setting, state }) => (state === "different" ? [setting] : [])))];
 }

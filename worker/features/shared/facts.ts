@@ -2,36 +2,56 @@ import type { BmcAddress, MachineOrigin, Pause } from "../../core/action/machine
 import type { LeaderFacts } from "../../kubernetes/leader/leader-election.ts";
 import type { AgentIdCase } from "../../machines/agent-id.ts";
 import type { DriftSeen } from "./drift-seen.ts";
-import type { NamedHealthFinding } from "./health-finding.ts";
 
-/** What is known of a worker now, for pages, metrics and health. */
+/** The names of the checks in health answers. */
+export const healthCheckNames = [
+  "lanes",
+  "tink_server",
+  "runtime",
+  "state_directory",
+  "cluster",
+  "leader_election",
+] as const;
+type HealthCheckName = (typeof healthCheckNames)[number];
+
+export interface HealthFinding {
+  readonly ok: boolean;
+  /** One line, without secrets. */
+  readonly reason: string;
+}
+
+export interface NamedHealthFinding extends HealthFinding {
+  readonly name: HealthCheckName;
+}
+
+/** Facts about a worker for pages, metrics and health. */
 export interface WorkerFacts {
-  /** The inventory's, in its order. */
+  /** Names of the inventory's machines, in its order. */
   machines(): readonly string[];
-  /** What the inventory says of a machine, if it has one of that name. */
+  /** The BMC's address of a machine in the inventory; undefined for unknown names. */
   bmcAddress?(machine: string): BmcAddress | undefined;
-  /** Absent if all machines are of the inventory file. */
+  /** The origin of a machine; absent if all machines are in the inventory file. */
   machineOrigin?(machine: string): MachineOrigin | undefined;
-  /** Why a machine is out of service. */
+  /** The reason why a machine is out of service. */
   machinePause?(machine: string): Pause | undefined;
   agentIds(): readonly string[];
-  /** A machine's last comparison with its desired state. Absent if the worker does not compare. */
+  /** The last comparison of a machine with its desired state; absent if the worker does not compare. */
   machineDrift?(machine: string): DriftSeen | undefined;
-  /** How many machines have known hardware. Absent if the worker does not read it. */
+  /** The number of machines with known hardware; absent if the worker does not read it. */
   hardwareKnown?(): number;
   slots(): { readonly limit: number; readonly taken: number };
-  /** How many actions have an outcome that the server may not know yet. */
+  /** The number of actions whose outcome the server may not know yet. */
   unfinished(): number;
   /**
-   * Whether a connection to the tink server is open. Its answers prove less, because it holds polls. Absent for a worker
-   * without tink server.
+   * Whether a connection to the tink server is open; absent without a tink server. A connection proves more than answers,
+   * because the server holds polls.
    */
   connected?: () => boolean;
-  /** `Runtime.check`. */
+  /** Runs `Runtime.check`. */
   checkRuntime(signal: AbortSignal): Promise<string>;
   /** Absent without health checks. */
   health?(facts: WorkerFacts): Promise<readonly NamedHealthFinding[]>;
-  /** Absent if the worker uses no cluster, apart from running actions there. */
+  /** Facts about the cluster; absent if the worker uses none except for running actions. */
   cluster?(): ClusterFacts;
 }
 
@@ -40,17 +60,27 @@ export interface ClusterFacts {
   readonly problems: readonly string[];
   /** Clusters that machines are read from. */
   readonly sources: readonly MachineSourceFacts[];
-  /** Invalid Machine and Hardware objects. */
+  /** The number of invalid Machine and Hardware objects. */
   readonly unusableMachines: number;
   /** Absent without leader election. */
   readonly leader?: LeaderFacts;
-  /** Agent IDs that a Workflow names in another case, as far as it is known. */
+  /** Known agent IDs that a Workflow names in another case. */
   agentIdsInOtherCase?(): readonly AgentIdCase[];
 }
 
 export interface MachineSourceFacts {
   readonly name: string;
   readonly machines: number;
-  /** Why its machines may be outdated, one line each. */
+  /** Why the machines may be outdated, one line each. */
   readonly problems: readonly string[];
+}
+
+/** A notice for the owners of a machine, written as an event on its object. */
+export interface MachineNotice {
+  readonly machine: string;
+  readonly type: "Normal" | "Warning";
+  /** One word in upper camel case. */
+  readonly reason: string;
+  /** One line. */
+  readonly message: string;
 }

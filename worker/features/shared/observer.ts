@@ -11,26 +11,26 @@ export interface ApiCallSeen {
 /** A read of a machine's hardware by the worker itself. */
 interface HardwareReadSeen {
   /** Why it failed. */
-  readonly class?: ErrorClass;
+  readonly class?: ErrorClass | undefined;
 }
 
-/** Is told of each call. */
+/** Called for each call of PBnJ's API. */
 export interface ApiCallObserver {
   apiCall(call: ApiCallSeen): void;
 }
 
-/** Gets the events of the features, too. */
+/** Receives the events of the features as well. */
 export interface WorkerObserver extends Observer {
   file?(file: FileSeen): void;
   apiCall?(call: ApiCallSeen): void;
   hardwareRead?(read: HardwareReadSeen): void;
-  /** A machine was compared with its desired state, or is corrected, or not any more: see `WorkerFacts.machineDrift`. */
+  /** A machine was compared with its desired state, or its correction began or ended: see `WorkerFacts.machineDrift`. */
   compared?(machine: string): void;
 }
 
 export type WorkerObservers = Required<WorkerObserver>;
 
-/** Combines observers as `observers` does. */
+/** Combines observers like `observers`. */
 export function workerObservers(
   all: readonly WorkerObserver[],
   onFailure: (thrown: unknown) => void,

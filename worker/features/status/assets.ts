@@ -7,10 +7,10 @@ import { PAGE_HEADERS, send } from "./headers.ts";
 
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b57b7"/>
 <path d="M16 6v10M10 10a9 9 0 1 0 12 0" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>`;
-// With the pages' own form of durations.
+// The script uses the same format of durations as the pages.
 const script = `const elapsedText = ${elapsedText};\n${readText("files/script.js")}`;
 
-/** Files that never change under their names, which contain a hash of their content. */
+/** Files whose names contain a hash of their content, so that they never change under their name. */
 export const assets = {
   style: asset("style", "css", "text/css", readText("files/style.css")),
   script: asset("script", "js", "text/javascript", script),
@@ -23,7 +23,7 @@ export const manuals = {
   troubleshooting: readText("../../../docs/reference/troubleshooting.md"),
 };
 
-/** A bundle has the texts in place of these calls: `scripts/bundle/text-files-plugin.ts`. */
+/** Reads a text file. A bundle replaces these calls with the texts: `scripts/bundle/text-files-plugin.ts`. */
 function readText(file: string): string {
   return readFileSync(join(import.meta.dirname, file), "utf8");
 }

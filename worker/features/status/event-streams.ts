@@ -2,17 +2,46 @@ import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Board } from "./board/board.ts";
-import { changesTo, type Known, knownOf } from "./changes.ts";
 import { MOMENTARY_HEADERS, send } from "./headers.ts";
-import { sectionsOf, type View } from "./views/view.ts";
+import { type Section, sectionsOf, type View } from "./views/view.ts";
+
+/** The versions of the rows on a reader's page, in order, per section. */
+type Known = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+/** The updates per section: new or changed rows, and all IDs in order if the order has changed. */
+type Changes = Readonly<
+  Record<
+    string,
+    { readonly rows?: Readonly<Record<string, string>>; readonly order?: readonly string[] | undefined }
+  >
+>;
+
+function knownOf(sections: readonly Section[]): Known {
+  return new Map(sections.map(({ id, rows }) => [id, new Map(rows.map((row) => [row.id, row.version]))]));
+}
+
+/** The updates from `known` to the sections; undefined if there are none. */
+function changesTo(sections: readonly Section[], known: Known): Changes | undefined {
+  const changes = sections.flatMap(({ id, rows }) => {
+    const before = known.get(id);
+    const changed = rows.filter((row) => before?.get(row.id) !== row.version);
+    const ids = before && [...before.keys()];
+    const isInOrder = rows.length === ids?.length && rows.every((row, index) => row.id === ids[index]);
+    if (changed.length === 0 && isInOrder) return [];
+    const rendered = Object.fromEntries(changed.map((row) => [row.id, row.render().text]));
+    const order = isInOrder ? undefined : rows.map((row) => row.id);
+    return [[id, { ...(changed.length > 0 && { rows: rendered }), order }] as const];
+  });
+  return changes.length === 0 ? undefined : Object.fromEntries(changes);
+}
 
 const MAX_READERS = 32;
 /** The shortest time between two updates. */
 const MIN_INTERVAL_MS = 500;
-/** Changes come in bursts: the first one waits for the others. */
+/** Changes come in bursts, so the first one waits for the others. */
 const BURST_MS = 50;
 const HEARTBEAT_MS = 15_000;
-/** A reader that does not read for this long is disconnected. */
+/** A client that does not read for this long is disconnected. */
 const STALLED_MS = 30_000;
 /** When a browser reconnects. */
 const RETRY_MS = 3_000;
@@ -30,7 +59,7 @@ interface Reader {
   readonly view: () => View;
   /** The versions of the rows that the reader has received. */
   known: Known;
-  /** Since when its buffer is full. Nothing more is sent meanwhile, so that memory stays bounded. */
+  /** When the buffer became full. Nothing more is sent until it drains, so that memory stays bounded. */
   fullSinceMs?: number | undefined;
 }
 
@@ -42,7 +71,7 @@ export class EventStreams {
   readonly #board: Board;
   readonly #clock: Clock;
   readonly #mostReaders: number;
-  /** Identifies this start of the worker, because each start counts revisions anew. */
+  /** Identifies this start of the worker, because each start counts revisions from the beginning. */
   readonly #boot = randomUUID().slice(0, 8);
   readonly #readers = new Set<Reader>();
   readonly #closed = new AbortController();

@@ -8,7 +8,7 @@ import type { Board } from "./board/board.ts";
 import { History } from "./board/records.ts";
 
 const SAVE_INTERVAL_MS = 10_000;
-/** More than the actions and machines of the largest fleet. */
+/** More than the actions and machines of the largest fleet need. */
 const LARGEST_BYTES = 64 * 1_024 * 1_024;
 
 /** Saves the board's history to a file, so that it survives a restart. */
@@ -29,7 +29,7 @@ export class HistoryFile {
     this.#log = log;
   }
 
-  /** Restores the board, and from then on saves it. A file that is missing or damaged is an empty one. */
+  /** Restores the board and saves it from then on. A missing or damaged file counts as empty. */
   async open(): Promise<void> {
     try {
       this.#board.restore(historyOf(await readOwnFile(this.#path, LARGEST_BYTES), this.#clock));
@@ -42,7 +42,7 @@ export class HistoryFile {
     this.#running = this.#saveNowAndThen();
   }
 
-  /** Saves for the last time, unless the directory may be another worker's. Never rejects. */
+  /** Saves for the last time, unless the directory may belong to another worker. Never rejects. */
   async close(mayWrite: boolean): Promise<void> {
     this.#closing.abort();
     await this.#running;
@@ -60,7 +60,7 @@ export class HistoryFile {
     const { revision } = this.#board;
     if (revision === this.#savedRevision) return;
     try {
-      // Losing the last seconds of it in a power failure does no harm.
+      // Losing the last seconds in a power failure does no harm.
       await replaceTextFile(this.#path, textOfHistory(this.#board.kept(), this.#clock));
       this.#savedRevision = revision;
       this.#failing = false;
@@ -72,7 +72,7 @@ export class HistoryFile {
   }
 }
 
-/** Moments on the monotonic clock mean nothing to the next worker: the file has the wall clock's. */
+/** Formats the history with wall-clock times, because moments on the monotonic clock mean nothing to the next worker. */
 function textOfHistory(history: History, clock: Clock): string {
   const originMs = clock.now() - clock.monotonicMs();
   const actions = history.actions.map((one) => ({ ...one, endedAt: new Date(originMs + one.sinceMs) }));
@@ -80,7 +80,7 @@ function textOfHistory(history: History, clock: Clock): string {
   return JSON.stringify({ ...history, actions }, withoutMoments);
 }
 
-/** Converts the file's times to this worker's monotonic clock, never to the future. */
+/** Converts the file's times to this worker's monotonic clock, but never to the future. */
 function historyOf(text: string, clock: Clock): History {
   const withMoments = (_name: string, value: { endedAt?: unknown; at?: unknown } | null) => {
     const at = value?.endedAt ?? value?.at;

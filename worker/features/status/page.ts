@@ -31,7 +31,7 @@ export const PAGES = /^\/(?:machines|actions|agent-ids|(?:actions|machines|help)
 /** Without scripts the page reloads at this interval. */
 const RELOAD_SECONDS = 15;
 
-/** The view at one of these addresses. */
+/** The view at an address. */
 export function viewAt({ pathname, searchParams }: URL, sources: Sources): View {
   const list = Object.hasOwn(LISTS, pathname) ? LISTS[pathname] : undefined;
   if (list) return list[1](queryOf(searchParams), sources);
@@ -52,7 +52,7 @@ function decoded(part: string): string {
   }
 }
 
-/** A whole page around a view. From `seen` the event stream knows which content the reader has. */
+/** Renders a whole page around a view. `seen` tells the event stream which content the reader has. */
 export function renderPage(view: View, url: URL, seen: string, { clock, begunMs, begunAt }: Sources): string {
   const address = `${url.pathname}${url.search}`;
   const isLive = sectionsOf(view).length > 0;

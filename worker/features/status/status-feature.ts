@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { FeatureDefinition } from "../feature.ts";
 
-/** The pages for people. */
+/** Serves the status pages. */
 export const status = {
   name: "status",
   isUsed: ({ http }) => http !== undefined,

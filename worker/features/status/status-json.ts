@@ -3,7 +3,7 @@ import { type ActionRecord, isEnded } from "./board/records.ts";
 import { type ShownMachine, shownMachines } from "./views/machines.ts";
 import type { Sources } from "./views/view.ts";
 
-/** The content of the pages for scripts; unknown values are omitted. Its fields are stable: `docs/reference/status-page.md`. */
+/** The content of the pages for scripts, without unknown values. The fields are stable: `docs/reference/status-page.md`. */
 export function statusJson({ board, facts, clock, begunMs, begunAt }: Sources) {
   const nowMs = clock.monotonicMs();
   const sinceMs = (ms: number) => Math.max(0, Math.round(nowMs - ms));
@@ -74,7 +74,7 @@ export function statusJson({ board, facts, clock, begunMs, begunAt }: Sources) {
     machines: shownMachines(facts.machines(), { board, facts }).map(machineJson),
     machineSources: sources,
     agentIdsInOtherCase: agentIdsInOtherCase?.(),
-    /** One list per count, oldest minute first. */
+    /** One list per count, the oldest minute first. */
     lastHour: {
       succeeded: activity.map(({ succeeded }) => succeeded),
       failed: activity.map(({ failed }) => failed),

@@ -21,7 +21,7 @@ export class StatusPage {
     this.#streams = new EventStreams(board, clock, mostReaders);
   }
 
-  /** Needs the running worker. */
+  /** The routes of the pages; they need the running worker. */
   routes(facts: WorkerFacts): readonly Route[] {
     const [board, clock, streams] = [this.#board, this.#clock, this.#streams];
     board.know(() => facts.machines());

@@ -1,20 +1,43 @@
+import { createHash } from "node:crypto";
 import type { Clock } from "../../../shared/clock.ts";
 import { defined } from "../../../shared/defined.ts";
 import { definedOnly, newSpanId } from "../../../shared/tracing/span-recorder.ts";
 import { formatTraceParent, TRACE_PARENT } from "../../../shared/tracing/trace-parent.ts";
 import type { FinishedSpan, SpanAttributes, SpanKind } from "../../../shared/tracing/tracer.ts";
 import { ACTION_TRACES, ON_STDOUT } from "../../../shared/tracing/variables.ts";
-import { type ActionStatus, actionKey, type Outcome } from "../../core/action/action.ts";
+import { actionKey, type Outcome } from "../../core/action/action.ts";
 import { hookedActionId } from "../../core/action/hooks.ts";
 import type {
   ActionEvent,
-  Observers,
+  ReportedStatus,
   ReportSeen,
   SeenAction,
   SpansSeen,
 } from "../../core/action/observer.ts";
 import { readSpans } from "./read-spans.ts";
-import { type TraceIds, traceIds } from "./trace-ids.ts";
+
+/** The IDs of one run's trace and of the spans that others refer to. */
+interface TraceIds {
+  readonly traceId: string;
+  readonly rootId: string;
+  readonly runId: string;
+}
+
+/**
+ * Derives the IDs from the action's key and start, which the journal keeps. An adopting worker continues the same trace, and
+ * a recreated workflow gets another one.
+ */
+export function traceIds(key: string, startedAt: Date): TraceIds {
+  const hash = createHash("sha256").update(`${key}\0${startedAt.toISOString()}`).digest("hex");
+  return { traceId: hash.slice(0, 32), rootId: hash.slice(32, 48), runId: hash.slice(48, 64) };
+}
+
+/** Receives the events that spans are made of. */
+export interface TraceObserver {
+  action(event: ActionEvent): void;
+  report(report: ReportSeen): void;
+  spans(spans: SpansSeen): void;
+}
 
 /** Receives finished spans; never awaited. */
 export interface SpanSink {
@@ -35,13 +58,13 @@ interface Run {
   machine?: string | undefined;
   started?: StartedRun;
   outcome?: Outcome;
-  /** Created before the trace had its ID. */
+  /** Reports that were sent before the trace had its ID. */
   readonly early: TimedReport[];
   reports: number;
   ownSpans: number;
 }
 
-/** Known once the action has started. */
+/** Set once the action has started. */
 interface StartedRun {
   readonly ids: TraceIds;
   readonly isSampled: boolean;
@@ -63,17 +86,17 @@ interface WorkerSpan {
 
 type ReportedEvent = Extract<ActionEvent, { kind: "reported" }>;
 
-/** The most spans of one action. */
+/** The maximum number of spans from the action itself. */
 const MAX_OWN_SPANS = 2_000;
 
 /**
- * One trace per run of an action, from its poll to its final report, with spans for waiting, running and reporting and, below
- * the run, those of the action itself. An action that is released and served again leaves no trace.
+ * Creates one trace per run of an action, from its poll to its final report, with spans for waiting, running and reporting.
+ * The action's own spans are below the run. An action that is returned and served again leaves no trace.
  */
 export class ActionTraces {
   readonly #sink: SpanSink;
   readonly #clock: Clock;
-  /** By key. */
+  /** Runs by action key. */
   readonly #runs = new Map<string, Run>();
 
   constructor(sink: SpanSink, clock: Clock) {
@@ -81,7 +104,7 @@ export class ActionTraces {
     this.#clock = clock;
   }
 
-  get observer(): Pick<Observers, "action" | "report" | "spans"> {
+  get observer(): TraceObserver {
     return {
       action: (event) => this.#action(event),
       report: (report) => this.#report(report),
@@ -139,7 +162,10 @@ export class ActionTraces {
 
   #start(
     run: Run,
-    { startedAt, ...about }: { readonly startedAt: Date } & Pick<StartedRun, "runtime" | "adopted">,
+    {
+      startedAt,
+      ...about
+    }: { readonly startedAt: Date; readonly runtime?: string; readonly adopted?: boolean },
   ): void {
     const ids = traceIds(run.action.key, startedAt);
     const startedMs = startedAt.getTime();
@@ -216,7 +242,7 @@ export class ActionTraces {
     );
   }
 
-  /** Also for an action of an earlier worker of which only the report was pending. */
+  /** Ends the trace, even of an action from an earlier worker of which only the report was pending. */
   #finish({ action, delivery, at }: ReportedEvent, status: ReportedEvent["status"]): void {
     const run = this.#runs.get(action.key) ?? newRun(action);
     if (!run.started && status) this.#start(run, { startedAt: status.startedAt, adopted: true });
@@ -282,6 +308,6 @@ function outcomeAttributes({ class: errorClass, result }: Outcome): SpanAttribut
   };
 }
 
-function failureOf({ state, message }: Pick<ActionStatus, "state" | "message">): { failure?: string } {
+function failureOf({ state, message }: ReportedStatus): { failure?: string } {
   return state === "success" ? {} : { failure: message };
 }

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { defined } from "../../../shared/defined.ts";
 import { KIND_NUMBERS, STATUS_ERROR } from "../../../shared/tracing/otlp-json.ts";
 import type { FinishedSpan, SpanKind, SpanValue } from "../../../shared/tracing/tracer.ts";
 
@@ -47,7 +46,7 @@ const Span = z
       ...rest
     }): FinishedSpan => ({
       ...rest,
-      ...defined({ parentSpanId }),
+      parentSpanId,
       kind: kindOf(kind),
       startMs: startTimeUnixNano,
       endMs: endTimeUnixNano,
@@ -60,7 +59,7 @@ const Request = z.object({
   resourceSpans: z.array(z.object({ scopeSpans: z.array(z.object({ spans: z.array(Span) })) })),
 });
 
-/** The spans in one line of an action, which is untrusted: long values are shortened. Undefined if there are none. */
+/** The spans in one line of an action. The line is untrusted, so long values are shortened. Undefined if there are none. */
 export function readSpans(line: string): readonly FinishedSpan[] | undefined {
   let value: unknown;
   try {

@@ -3,7 +3,7 @@ import { type Environment, tracesEndpoint, tracesProtocol } from "../../../share
 /** The settings that OpenTelemetry's SDK does not read itself; the exporter reads its own variables. */
 export interface TraceSettings {
   readonly protocol: "http/protobuf" | "http/json";
-  /** The share of sampled traces, 0 to 1. */
+  /** The fraction of sampled traces, from 0 to 1. */
   readonly ratio: number;
   readonly batch: {
     readonly scheduledDelayMillis: number;
@@ -15,7 +15,7 @@ export interface TraceSettings {
 
 export type TraceChoice =
   | { readonly kind: "off" }
-  /** Requested but not supported: one line that says what to use. */
+  /** The variables request something unsupported; the reason is one line that says what to use. */
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "on"; readonly settings: TraceSettings; readonly warnings: readonly string[] };
 

@@ -1,7 +1,7 @@
 import type { FeatureDefinition } from "../feature.ts";
 import { openTracing } from "./tracing.ts";
 
-/** Traces of actions, as OpenTelemetry's variables say. */
+/** Exports traces of actions, configured by OpenTelemetry's variables. */
 export const tracing = {
   name: "tracing",
   isUsed: () => true,

@@ -2,8 +2,8 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import type { Environment } from "../../../shared/tracing/variables.ts";
-import type { Observers, SeenAction } from "../../core/action/observer.ts";
-import type { ActionTraces } from "./action-traces.ts";
+import type { SeenAction } from "../../core/action/observer.ts";
+import type { ActionTraces, TraceObserver } from "./action-traces.ts";
 import type { SpanExport } from "./span-export.ts";
 import { type TraceSettings, traceSettings } from "./trace-settings.ts";
 
@@ -12,7 +12,7 @@ export interface TracingOptions {
   readonly clock: Clock;
 }
 
-/** Undefined if the variables request no traces, or something unsupported, which is logged. */
+/** Opens the tracing. Returns undefined if the variables request no traces, or something unsupported, which is logged. */
 export function openTracing(env: Environment, options: TracingOptions): Tracing | undefined {
   const choice = traceSettings(env);
   switch (choice.kind) {
@@ -29,7 +29,7 @@ export function openTracing(env: Environment, options: TracingOptions): Tracing 
   }
 }
 
-/** Exports traces of actions. Loads the exporter only when it is needed. */
+/** Exports traces of actions. Loads the exporter only if it is needed. */
 export class Tracing {
   readonly #settings: TraceSettings;
   readonly #options: TracingOptions;
@@ -41,7 +41,7 @@ export class Tracing {
     this.#options = options;
   }
 
-  get observer(): Pick<Observers, "action" | "report" | "spans"> {
+  get observer(): TraceObserver {
     return {
       action: (event) => this.#traces?.observer.action(event),
       report: (report) => this.#traces?.observer.report(report),
@@ -53,7 +53,7 @@ export class Tracing {
     return this.#traces?.environmentOf(action) ?? {};
   }
 
-  /** Never rejects: the worker also works without traces. */
+  /** Starts the export. Never rejects: the worker also works without traces. */
   async start(): Promise<void> {
     const { log, clock } = this.#options;
     try {

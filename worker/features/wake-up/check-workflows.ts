@@ -14,7 +14,7 @@ export interface AgentIdUse
   readonly machineSources: readonly object[];
 }
 
-/** The least number to report: fewer delay a new Workflow by less than its first action takes. */
+/** The least number to report. Fewer finished Workflows delay a new one by less than its first action takes. */
 const MAX_FINISHED = 5;
 const MAX_NAMED = 5;
 
@@ -22,7 +22,7 @@ const Workflow = z.pipe(z.unknown(), z.transform(watchedWorkflow));
 
 /** Checks which agent IDs Workflows use. No findings if the worker must not list Workflows. */
 export async function checkWorkflows(
-  cluster: Pick<Cluster, "list" | "namespace">,
+  cluster: Cluster,
   use: AgentIdUse,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
@@ -37,13 +37,13 @@ export async function checkWorkflows(
   }
 }
 
-/** Agent IDs that differ from one of this worker only in case. */
+/** Agent IDs that differ from one of this worker's only in case. */
 function otherCase(
   workflows: readonly WatchedWorkflow[],
   { agentIds, agentIdPattern: pattern, machineSources }: AgentIdUse,
 ): readonly Finding[] {
   const named = new Set(workflows.flatMap(({ workers }) => workers));
-  // Machines of clusters are not read here: their names, as all in Kubernetes, are in lower case.
+  // Machines of clusters are not read here; their names are always in lower case.
   const isGuessed = machineSources.length > 0 && agentIdOf(pattern, "") !== "";
   const possible = [...(isGuessed ? named : [])].flatMap((agentId) => {
     const machine = machineNameOf(pattern.toLowerCase(), agentId.toLowerCase());

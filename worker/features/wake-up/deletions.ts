@@ -11,17 +11,18 @@ interface Watched {
   isSeen: boolean;
 }
 
-/** Nothing else removes Workflows that the watch never shows. */
+/** The maximum number of watched Workflows, because nothing else removes those that the watch never shows. */
 const MOST_WATCHED = 20_000;
 
 /** Cancels actions whose Workflow was deleted, or recreated under the same name. */
 export class Deletions {
-  /** By Workflow, the oldest first. */
+  /** Watched actions by Workflow, the oldest first. */
   readonly #watched = new Map<string, Watched>();
 
   /**
-   * Aborts when the Workflow of an action is deleted. The watch must have shown it with that action, now or later, so that a
-   * stale watch, or one on another cluster, cancels nothing. It may be later than the server serves the action.
+   * Returns a signal that aborts when an action's Workflow is deleted. The watch must have shown the Workflow with this
+   * action, so that a stale watch, or one of another cluster, cancels nothing. It may show the Workflow after the server has
+   * served the action.
    */
   signalOf({ workflowId, actionId }: ActionId, known: WatchedWorkflow | undefined): AbortSignal {
     const watched = this.#watched.get(workflowId);

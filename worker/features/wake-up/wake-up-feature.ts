@@ -1,7 +1,16 @@
+import { KINDS } from "../../kubernetes/client/kinds.ts";
+import { type NeededRight, ruleOf } from "../../kubernetes/client/needed-right.ts";
 import { inOtherCase, polledAgentIds } from "../../machines/agent-id.ts";
 import type { FeatureDefinition, FeaturePart, FeatureServices, SharedConfig } from "../feature.ts";
-import { RIGHTS } from "./wake-up-rights.ts";
 import { type WakeUpPart, wakeUpSettings } from "./wake-up-settings.ts";
+
+export const RIGHTS: readonly NeededRight[] = [
+  {
+    ...ruleOf(KINDS.workflow, ["list", "watch"]),
+    scope: "watched",
+    why: "to poll for an agent ID when a Workflow is addressed to it, and rarely otherwise",
+  },
+];
 
 interface Config extends SharedConfig, WakeUpPart {
   readonly agentAttributes: boolean;
@@ -12,7 +21,7 @@ interface Config extends SharedConfig, WakeUpPart {
 const READY_MS = 5_000;
 const LOOK_MS = 20;
 
-/** Polls with an idle agent ID only when a Workflow is addressed to it. */
+/** Polls for an idle agent ID only when a Workflow is addressed to it. */
 export const wakeUp = {
   name: "wake-up",
   settings: wakeUpSettings,

@@ -15,7 +15,10 @@ export interface WakeUpPart {
   readonly wakeUp: boolean;
 }
 
-/** Waking lanes alone does not justify a connection to a cluster unless it was requested; nor do machines of another one. */
+/**
+ * Connects to a cluster only if that was requested: waking lanes does not justify it, and neither do machines of another
+ * cluster.
+ */
 function config({ wakeUp }: Given, { usesCluster }: Loading): WakeUpPart {
   return { wakeUp: wakeUp === "on" || (wakeUp === "auto" && usesCluster) };
 }

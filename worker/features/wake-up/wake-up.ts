@@ -1,6 +1,6 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { ActionId } from "../../core/action/action.ts";
+import type { ActionId, WorkflowMember } from "../../core/action/action.ts";
 import type { Wake, Waking } from "../../core/ports/source.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { KINDS, nameOfKey } from "../../kubernetes/client/kinds.ts";
@@ -10,33 +10,33 @@ import { Deletions } from "./deletions.ts";
 import { type WatchedWorkflow, watchedWorkflow } from "./watched-workflow.ts";
 
 export interface WakeUpOptions {
-  readonly cluster: Pick<Cluster, "list" | "watch">;
+  readonly cluster: Cluster;
   readonly namespace?: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   readonly random?: () => number;
 }
 
-/** How often an agent ID without a Workflow is polled for, in case the watch missed one. */
+/** How often an agent ID without a Workflow is polled, in case the watch missed one. */
 const IDLE_POLL_MS = 15 * 60_000;
-/** How stale a watch may be. */
+/** The longest delay of a watch. */
 const WATCH_LAG_MS = 10_000;
 /** Spreads the lanes' polls when the watch fails. */
 const RESUME_SPREAD_MS = 10_000;
 
-/** Made once: an abort without a reason creates an error with a stack, and thousands of lanes are woken. */
+/** Created once: aborting without a reason creates an error with a stack, and thousands of lanes may be woken. */
 const WOKEN = new Error("woken up");
 
-/** Knows from the cluster's Workflows for which agent IDs the tink server may have an action. */
+/** Derives from the cluster's Workflows for which agent IDs the tink server may have an action. */
 export class WakeUp implements Waking {
   readonly #options: WakeUpOptions;
   readonly #workflows: WatchedObjects<WatchedWorkflow>;
   readonly #deletions = new Deletions();
-  /** By agent ID: Workflows whose next task is for it. */
+  /** Workflows whose next task is for an agent ID, by that. */
   readonly #addressed = new ObjectIndex(({ agents }: WatchedWorkflow) => agents);
-  /** By agent ID: Workflows that have not ended. */
+  /** Unfinished Workflows, by agent ID. */
   readonly #open = new ObjectIndex(({ workers }: WatchedWorkflow) => workers);
-  /** By agent ID: finished Workflows that the server may pick instead. */
+  /** Finished Workflows that the server may pick instead, by agent ID. */
   readonly #blocking = new ObjectIndex(({ blocked }: WatchedWorkflow) =>
     blocked === undefined ? [] : [blocked],
   );
@@ -75,7 +75,7 @@ export class WakeUp implements Waking {
     return !this.#isOutsideWatch && this.#workflows.isSynced && this.#workflows.state.kind === "watching";
   }
 
-  /** Before the first result, good or bad. */
+  /** Whether the watch has neither succeeded nor failed yet. */
   get isStarting(): boolean {
     return !this.isWatching && !this.#isOutsideWatch && this.#workflows.state.kind !== "failing";
   }
@@ -85,12 +85,12 @@ export class WakeUp implements Waking {
     return this.#addressed.count(agentId) > 0 ? "addressed" : undefined;
   }
 
-  /** Whether a Workflow with a task for the agent ID has not ended, whichever of its tasks is next. */
+  /** Whether an unfinished Workflow has a task for the agent ID. */
   hasOpen(agentId: string): boolean {
     return this.#open.count(agentId) > 0;
   }
 
-  /** The agent IDs of all tasks of Workflows that have not ended. */
+  /** The agent IDs of all tasks of unfinished Workflows. */
   named(): Iterable<string> {
     return this.#open.values();
   }
@@ -111,8 +111,11 @@ export class WakeUp implements Waking {
     return why;
   }
 
-  /** With the wrong namespace no lane would be woken, so the lanes poll continuously. */
-  served({ workflowId }: Pick<ActionId, "workflowId">, why: Wake): void {
+  /**
+   * Records that the server has served an action. With the wrong namespace no lane would be woken, so all lanes then poll
+   * continuously.
+   */
+  served({ workflowId }: WorkflowMember, why: Wake): void {
     if (why !== "rarely" || !this.isWatching || this.#knows(workflowId)) return;
     const { clock, log, namespace } = this.#options;
     void clock.sleep(WATCH_LAG_MS, this.#stop).then(
@@ -135,7 +138,7 @@ export class WakeUp implements Waking {
     return this.#deletions.signalOf(action, this.#find(action.workflowId));
   }
 
-  /** Whether the watch works and shows the Workflow with this action, so that it also shows that it is deleted. */
+  /** Whether the watch works and shows the Workflow with this action, so that it will show its deletion. */
   seesDeletion({ workflowId, actionId }: ActionId): boolean {
     return this.isWatching && (this.#find(workflowId)?.actionIds.includes(actionId) ?? false);
   }
@@ -171,7 +174,7 @@ export class WakeUp implements Waking {
     for (const wake of this.#sleeping.get(agentId) ?? []) wake();
   }
 
-  /** Without the watch, every agent ID may have an action. */
+  /** Wakes all lanes, because without the watch every agent ID may have an action. */
   #wakeAll(): void {
     for (const agentId of [...this.#sleeping.keys()]) this.#wake(agentId);
   }

@@ -19,6 +19,8 @@ const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/tok
 /** Load balancers close idle connections after as little as 60 s. */
 const KEEP_ALIVE_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 10_000;
+/** Server that `loadFromDefault` of the library chooses if it finds no kubeconfig, in a context called `loaded-context`. */
+const SERVER_WITHOUT_KUBECONFIG = "http://localhost:8080";
 
 /**
  * Opens `kubeconfig`; without it the pod's service account, then `$KUBECONFIG`, then `~/.kube/config`. `contextName` selects
@@ -43,6 +45,7 @@ export async function openAccess(
     const text = `${from} names no current context with a cluster: nothing to connect to`;
     throw new KubernetesError("invalid", text);
   }
+  refusePlainHttp(from, cluster);
   return new ClusterAccess(config, cluster);
 }
 
@@ -79,7 +82,25 @@ function load(config: KubeConfig, kubeconfig: string | undefined): string {
   } catch (thrown) {
     throw new KubernetesError("invalid", `${from}: ${textOf(thrown)}`);
   }
+  if (
+    config.getCurrentCluster()?.server === SERVER_WITHOUT_KUBECONFIG &&
+    config.getCurrentContext() === "loaded-context"
+  ) {
+    const text = "no kubeconfig found: pass --kubeconfig, set $KUBECONFIG or create ~/.kube/config";
+    throw new KubernetesError("invalid", text);
+  }
   return from;
+}
+
+/** The library refuses such a server as well, but only with the first request and in words of its own options. */
+function refusePlainHttp(from: string, { server, skipTLSVerify, proxyUrl }: Cluster): void {
+  if (!server.startsWith("http:") || skipTLSVerify || proxyUrl) return;
+  const fix =
+    "use an https:// server, or set insecure-skip-tls-verify: true for a server such as `kubectl proxy`";
+  throw new KubernetesError(
+    "invalid",
+    `${from}: ${server} has no TLS, so no token is sent to it. Fix: ${fix}`,
+  );
 }
 
 /** Server and credentials of a kubeconfig. */

@@ -5,7 +5,7 @@ import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
-import { type LockPurpose, type Locks, MachineLocks, TurnRefused } from "../../core/turns/turns.ts";
+import { type LockOwner, LockRefused, type Locks, MachineLocks } from "../../core/queue/action-queue.ts";
 import type { Cluster } from "../client/cluster.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError } from "../client/kubernetes-error.ts";
@@ -108,8 +108,8 @@ export class LeaderLocks implements Locks {
     }
   }
 
-  /** Rejects when the signal aborts, and with `TurnRefused`. */
-  async acquire(key: string, signal: AbortSignal, { actionKey }: LockPurpose = {}): Promise<() => void> {
+  /** Rejects when the signal aborts, and with `LockRefused`. */
+  async acquire(key: string, signal: AbortSignal, { actionKey }: LockOwner = {}): Promise<() => void> {
     const release = await this.#local.acquire(key, signal);
     if (!BMC.test(key)) return release;
     const bmc = lockLabelOf(key.replace(BMC, ""));
@@ -139,7 +139,7 @@ export class LeaderLocks implements Locks {
     try {
       await withTimeout(JOB_WAIT_MS, signal, untilEnded, clock);
     } catch (thrown) {
-      if (thrown instanceof TimeoutReached) throw new TurnRefused("a Job of an earlier leader uses the BMC");
+      if (thrown instanceof TimeoutReached) throw new LockRefused("a Job of an earlier leader uses the BMC");
       throw thrown;
     }
   }

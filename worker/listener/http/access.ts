@@ -15,7 +15,7 @@ export class Access {
   readonly #token: HttpFiles["token"];
   #tokens: Tokens | undefined;
 
-  /** Expects files with valid content. */
+  /** The files must contain valid content. */
   constructor(files: HttpFiles, readFile: ReadTextFile = readTextFile) {
     this.#token = files.token;
     this.#tokens = files.token && Tokens.parse(files.token.text.reveal());
@@ -26,7 +26,7 @@ export class Access {
     return this.#token !== undefined;
   }
 
-  /** Undefined for a visitor who may read only health. */
+  /** The visitor's permission; undefined for a visitor who may read only health. */
   grantFor({ socket, headers }: IncomingMessage): Grant | undefined {
     const { asksForCertificates, authority } = this.tls;
     if (!this.takesTokens && !asksForCertificates) return () => true;

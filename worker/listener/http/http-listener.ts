@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { ListenAddress } from "../addresses.ts";
+import { addressText, type ListenAddress, listenProblem } from "../addresses.ts";
 import { ListeningServer, tlsOptions } from "../listening-server.ts";
 import { hostsNamed, namesLoopback } from "../loopback.ts";
 import { Access, type Grant } from "./access.ts";
@@ -12,8 +12,8 @@ import type { Route } from "./route.ts";
 export interface HttpListenerOptions {
   readonly routes: readonly Route[];
   readonly log: Logger;
-  /** Absent: plain HTTP for everyone. */
-  readonly access?: Access;
+  /** If it is absent, everyone may use plain HTTP. */
+  readonly access?: Access | undefined;
   readonly limits?: Partial<HttpLimits>;
 }
 
@@ -22,11 +22,11 @@ export interface HttpLimits {
   /** Above this number the oldest connection is closed, so that probes are served however many pages are open. */
   readonly connections: number;
   readonly headerBytes: number;
-  /** For the headers of a request, and for the TLS handshake. */
+  /** Time for the headers of a request, and for the TLS handshake. */
   readonly headersTimeoutMs: number;
   /** How long a connection is kept without a request. */
   readonly keepAliveMs: number;
-  /** For a connection with an answer in progress: the client does not read, or a stream is silent. */
+  /** Time after which a connection with an answer in progress is closed, if the client does not read or a stream is silent. */
   readonly silenceMs: number;
 }
 
@@ -39,7 +39,7 @@ const LIMITS: HttpLimits = {
 };
 /** How often Node checks for late headers. */
 const CHECK_INTERVAL_MS = 1_000;
-/** Per connection. */
+/** Requests per connection. */
 const MOST_REQUESTS = 1_000;
 
 /** Defaults that a route may override. */
@@ -91,7 +91,7 @@ export class HttpListener {
     });
   }
 
-  /** With the actual port. */
+  /** The address with the port in use. */
   get address(): ListenAddress {
     return this.#server.address;
   }
@@ -100,7 +100,7 @@ export class HttpListener {
     return this.#server.url;
   }
 
-  /** Rejects with a system error, such as that of an address in use. */
+  /** Listens on an address. Rejects with a system error, for example if the address is in use. */
   listen(address: ListenAddress): Promise<void> {
     return this.#server.listen(address);
   }
@@ -167,7 +167,10 @@ export class HttpListener {
     if (method === "HEAD" && !response.writableEnded) response.end();
   }
 
-  /** Browsers show a password prompt for Basic and then send the password with every request, including event streams. */
+  /**
+   * Asks for credentials. For Basic, browsers show a password prompt and then send the password with every request,
+   * including event streams.
+   */
   #askForCredentials(response: ServerResponse): void {
     if (!this.#access.takesTokens) {
       refuse(response, 403, "a client certificate is required");
@@ -199,7 +202,7 @@ function fits(path: Route["path"], pathname: string): boolean {
   return new RegExp(path.source, path.flags.replace(/[gy]/g, "")).test(pathname);
 }
 
-/** A path or, from proxies, a whole URL (RFC 9112 section 3.2). */
+/** The URL of a request: a path or, from proxies, a whole URL (RFC 9112 section 3.2). */
 function urlOf({ url: target = "" }: IncomingMessage): URL | undefined {
   return (target.startsWith("/") ? URL.parse(`http://localhost${target}`) : URL.parse(target)) ?? undefined;
 }
@@ -210,8 +213,35 @@ function sendText(response: ServerResponse, status: number, text: string): void 
   response.end(`${text}\n`);
 }
 
-/** Also closes the connection, because what follows such a request cannot be trusted. */
+/** Refuses a request and closes the connection, because further data after such a request cannot be trusted. */
 function refuse(response: ServerResponse, status: number, text: string): void {
   response.setHeader("Connection", "close");
   sendText(response, status, text);
+}
+
+/**
+ * Listens on the configured address. Rejects with one line if a configured address is not available; undefined if the
+ * default one is not.
+ */
+export async function serveHttp(
+  { host, port, required }: ListenAddress & { readonly required: boolean },
+  routes: readonly Route[],
+  log: Logger,
+  access?: Access,
+): Promise<HttpListener | undefined> {
+  const listener = new HttpListener({ routes, log, access });
+  try {
+    await listener.listen({ host, port });
+  } catch (thrown) {
+    const reason = listenProblem(thrown);
+    const where = addressText({ host, port });
+    if (required) throw new Error(`cannot listen on ${where} (http-address): ${reason}`, { cause: thrown });
+    log.warn(
+      { address: where, reason, hint: "give it a free one with --http-address, or off" },
+      "status page, metrics and health not served",
+    );
+    return undefined;
+  }
+  log.info({ address: listener.url }, "serving the status page, metrics and health");
+  return listener;
 }

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { defined } from "../../../shared/defined.ts";
 import { Secret } from "../../../shared/secret.ts";
 import type { ConfigPart, Loading } from "../../config/part.ts";
 import type { SecretFile } from "../../config/pem.ts";
@@ -10,12 +9,12 @@ import { type ListenAddress, listenAddress } from "../addresses.ts";
 import { addressConcerns, addressRules } from "../served-address.ts";
 import { Tokens } from "../tokens.ts";
 
-/** Loopback, because the status page needs no authentication there. */
+/** Loopback by default, because the status page needs no authentication there. */
 const DEFAULT_ADDRESS: ListenAddress = { host: "127.0.0.1", port: 42_180 };
 
 const HTTP_EXPECTATION = "must be host:port, such as 127.0.0.1:42180 or [::1]:42180, or off";
 
-/** `host:port`, or `off`. */
+/** An address as `host:port`, or `off`. */
 export const HttpAddress = z.string().transform((text, context): ListenAddress | "off" => {
   if (text.trim().toLowerCase() === "off") return "off";
   const address = listenAddress(text);
@@ -71,13 +70,13 @@ const SERVED = {
   risk: "read status page and metrics",
 } as const;
 
-/** What protects the pages that the worker serves. Without any of them: plain HTTP for everyone. */
+/** The files that protect the worker's pages. Without any of them, everyone may use plain HTTP. */
 export interface HttpFiles extends TlsFiles {
-  readonly token?: SecretFile;
+  readonly token?: SecretFile | undefined;
 }
 
 export interface HttpConfig extends ListenAddress {
-  /** The address was configured, so the worker does not start without it. */
+  /** Whether the address was configured, so that the worker does not start without it. */
   readonly required: boolean;
   readonly files: HttpFiles;
 }
@@ -94,7 +93,7 @@ function config(given: Given, { command, read }: Loading): HttpPart {
     Tokens.parse(text);
     return { path, text: new Secret(text) };
   });
-  const files = { ...defined({ token }), ...readTlsFiles(SERVED, given, read) };
+  const files = { token, ...readTlsFiles(SERVED, given, read) };
   return { http: { ...(httpAddress ?? DEFAULT_ADDRESS), required: httpAddress !== undefined, files } };
 }
 

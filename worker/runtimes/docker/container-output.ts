@@ -22,7 +22,7 @@ export class ContainerOutput {
     const reader = this.#newReader();
     try {
       for await (const chunk of attachment) {
-        await this.log.pace.read(chunk, (part) => reader.push(part));
+        await this.log.throttle.read(chunk, (part) => reader.push(part));
       }
     } catch {
       // The rest is read from the engine's log.
@@ -36,7 +36,7 @@ export class ContainerOutput {
       selection.tail === undefined
         ? this.#newReader()
         : new MultiplexedStreamReader((stream, payload) => this.log.write(stream, payload));
-    const take = (chunk: Uint8Array) => this.log.pace.read(chunk, (part) => reader.push(part));
+    const take = (chunk: Uint8Array) => this.log.throttle.read(chunk, (part) => reader.push(part));
     await engine.readLogs(id, selection, take, signal);
   }
 

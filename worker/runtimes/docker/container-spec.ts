@@ -21,7 +21,7 @@ const LOG_CONFIG = { Type: "json-file", Config: { "max-size": "16m", "max-file":
 export interface ContainerOptions {
   readonly worker: string;
   readonly state?: string;
-  /** Unique for this process, so that a sweep never removes what it has just launched. */
+  /** Unique for this process, so that a sweep never removes a container that was just launched. */
   readonly instance?: string;
   readonly network?: string;
   /** `uid:gid`, or `uid` for both, for images whose user is root, a name or absent. */
@@ -43,7 +43,7 @@ export const LABEL = {
   instance: "pbnj-worker.instance",
   key: "pbnj-worker.key",
   deadline: "pbnj-worker.deadline",
-  /** The deadline as time since boot. */
+  /** The deadline as a boot time. */
   deadlineBootTime: "pbnj-worker.deadline-boot-time",
   workflow: "pbnj-worker.workflow",
   task: "pbnj-worker.task",
@@ -58,8 +58,8 @@ export const LABEL = {
  * no limit.
  */
 export function containerSpec(
-  request: Pick<LaunchRequest, "action" | "connection" | "environment" | "terms" | "timeoutMs">,
-  image: Pick<ImageConfig, "User" | "Volumes"> | undefined,
+  request: LaunchRequest,
+  image: ImageConfig | undefined,
   options: ContainerOptions,
 ) {
   const { action, terms = {} } = request;
@@ -96,14 +96,14 @@ export function containerSpec(
       LogConfig: LOG_CONFIG,
       Init: options.init ?? false,
       Memory: memory,
-      // Equal to `Memory`: no swap.
+      // A limit equal to `Memory` disables swap.
       MemorySwap: memory,
       NanoCpus: Math.round((terms.cpus ?? options.cpus ?? 1) * 1_000_000_000),
       PidsLimit: terms.pids ?? options.pids ?? 128,
       Tmpfs: { "/tmp": `rw,noexec,nosuid,nodev,mode=1777,size=${tmpBytes}` },
       NetworkMode: action.networkNamespace || options.network || "bridge",
       ...defined({ PidMode: action.pidNamespace || undefined }),
-      // Not `Binds`: with these, Docker would create a missing source on the host, as root.
+      // `Binds` would make Docker create a missing source on the host, as root.
       Mounts: [
         ...action.volumes.map(bindMount),
         ...volumesInMemory(image?.Volumes, action.volumes, tmpBytes),
@@ -117,7 +117,7 @@ export type ContainerSpec = ReturnType<typeof containerSpec>;
 
 export function actionLabels(
   action: ActionId,
-  { worker, state, instance }: Pick<ContainerOptions, "worker" | "state" | "instance">,
+  { worker, state, instance }: ContainerOptions,
   timeoutMs: number,
 ): Record<string, string> {
   return {
@@ -153,8 +153,8 @@ export function isContainerOf(action: ActionId, labels: Readonly<Record<string, 
 const HIGHEST_ID = 2 ** 31 - 1;
 
 /**
- * `uid:gid` of an image's user, if it is a number above 0. A name means what the image's own /etc/passwd says, which may be 0,
- * and without a group an engine takes one from there, or 0.
+ * The `uid:gid` of an image's user if it is a number above 0. A name means whatever the image's own /etc/passwd says, which
+ * may be 0; without a group, an engine takes one from there, or 0.
  */
 function numericUser(user: string | null | undefined): string | undefined {
   const [, uid, gid = uid] = /^(\d{1,10})(?::(\d{1,10}))?$/.exec(user ?? "") ?? [];
@@ -179,7 +179,7 @@ function volumesInMemory(volumes: ImageConfig["Volumes"], mounted: readonly stri
 
 /**
  * Why a volume must not be mounted into an image; undefined if it may. It would hide or replace a part of the image's
- * program, or contain the mount point of one of the image's volumes, in whose place there may be a link.
+ * program, or contain the mount point of one of the image's volumes, which may have been replaced by a link.
  */
 export function mountProblem(volumes: readonly string[], image: ImageConfig | undefined): string | undefined {
   const excess = excessOf(image, "imageConfig");
@@ -191,7 +191,7 @@ export function mountProblem(volumes: readonly string[], image: ImageConfig | un
     const target = normalize(volume.split(":")[1] ?? "");
     const program = programs.find((each) => isWithin(each, target) || isWithin(target, each));
     if (program !== undefined) return `${volume} cannot be mounted: the image has its program in ${program}`;
-    // Interpreters load modules from hidden folders of it.
+    // Interpreters load modules from hidden folders in it.
     if (isWithin(home, target) || target.startsWith(`${home}/.`))
       return `${volume} cannot be mounted: the image has its home in ${home}`;
     const inner = own.find((each) => each !== target && isWithin(each, target));
@@ -211,9 +211,9 @@ function absolutePathsIn(text: string): readonly string[] {
 /** The files that an image's command names, their folders, and the folders that are searched for programs and libraries. */
 function programPlaces({ Entrypoint, Cmd, WorkingDir, Env }: ImageConfig = {}): readonly string[] {
   const parts = [...(Entrypoint ?? []), ...(Cmd ?? [])];
-  // Also in the text of a shell's command, or in a flag.
+  // Files may also be in the text of a shell's command, or in a flag.
   const files = parts.flatMap(absolutePathsIn);
-  // Such as `node main.mjs`. The first part without a slash is found in PATH.
+  // Such as `node main.mjs`. The first part without a slash is looked up in PATH.
   const hasRelative = parts.some((part, index) => /^[^/-]/.test(part) && (index > 0 || part.includes("/")));
   const searched = (Env ?? []).filter((variable) => LOADS_CODE.test(variable)).flatMap(absolutePathsIn);
   return [

@@ -3,7 +3,6 @@ import { systemClock } from "../../../shared/clock.ts";
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { engineImage } from "../../../shared/contract/image-reference.ts";
-import { defined } from "../../../shared/defined.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
@@ -59,9 +58,9 @@ const IDEMPOTENT_LABEL = "pbnj-worker.idempotent";
 const UNCERTAIN = "the container engine restarted while it started the action, which may have run";
 const VANISHED = "the container was removed by someone else";
 
-/** What an attempt to launch leaves for the next one. */
+/** The state that an attempt to launch leaves for the next one. */
 interface Launch {
-  /** How much of the action's time the engine was away. */
+  /** How long the engine was away during the action's time. */
   awayMs: number;
   spec?: ContainerSpec;
   id?: string;
@@ -127,8 +126,8 @@ export class DockerRuntime implements Runtime {
   }
 
   /**
-   * Rejects with an `EngineError` that `isAway` if the engine was away. Then it may be called again: until it is started, a
-   * container has done nothing, and afterwards its name finds it.
+   * Runs an action. Rejects with an `EngineError` that `isAway` if the engine was away. It may then be called again: before
+   * its start a container has done nothing, and afterwards it is found by its name.
    */
   async #runOnce(request: LaunchRequest, launch: Launch, signal: AbortSignal): Promise<EndedAction> {
     const { action, terms, onProgress } = request;
@@ -142,7 +141,7 @@ export class DockerRuntime implements Runtime {
     const claim = await this.#claim(action, launch.spec, launch, signal);
     launch.id = claim.id;
     if (!claim.details) return await this.#launch(claim.id, request, launch, signal);
-    // It already runs: adopt it even if the launch cannot be recorded.
+    // The action already runs, so it is adopted even if the launch cannot be recorded.
     await request.onLaunch?.({ container: claim.id }).catch(() => undefined);
     const ended = await this.#adopt(claim.details, request, signal);
     const isTruncated = inputTruncated(request.connection !== undefined, ended.outcome.result);
@@ -217,7 +216,7 @@ export class DockerRuntime implements Runtime {
     return orphans.length;
   }
 
-  /** It may just be being started for a worker that died. */
+  /** Removes a container unless it has started. It may be starting for a worker that died. */
   async #removeUnlessStarted(id: string, signal: AbortSignal): Promise<"removed" | "started"> {
     if (await this.#engine.removeIdleContainer(id, signal)) return "removed";
     await systemClock.sleep(STARTING_PAUSE_MS, signal);
@@ -231,7 +230,7 @@ export class DockerRuntime implements Runtime {
     return { kind: "lost", reason, idempotent };
   }
 
-  /** Also rejects if the engine is too old. */
+  /** Checks the engine. Also rejects if the engine is too old. */
   async check(signal: AbortSignal): Promise<string> {
     const { Version, ApiVersion, MinAPIVersion } = await this.#engine.describe(signal);
     negotiateVersion(ApiVersion, MinAPIVersion);
@@ -250,7 +249,7 @@ export class DockerRuntime implements Runtime {
   async #claim(action: Action, spec: ContainerSpec, launch: Launch, signal: AbortSignal): Promise<Claim> {
     const name = launchName(action);
     for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
-      // Once it may have run, only its own container shows whether it did.
+      // If it may have run, only its own container shows whether it did.
       const id = launch.mayHaveStarted ? undefined : await this.#engine.createContainer(name, spec, signal);
       if (id !== undefined) return { id };
       const details = await this.#engine.inspectContainer(name, signal);
@@ -262,7 +261,7 @@ export class DockerRuntime implements Runtime {
         const text = `a container named ${name} exists that was not made for this action: remove it`;
         throw new EngineError("state", text);
       }
-      // It never started, so nothing was done; its stdin may be consumed.
+      // It never started, so nothing was done, but its stdin may be consumed.
       if (details.State.StartedAt === undefined) {
         // An engine that died during the start may not have recorded it.
         if (launch.mayHaveStarted && !launch.isIdempotent) throw new EngineError("state", UNCERTAIN);
@@ -274,7 +273,7 @@ export class DockerRuntime implements Runtime {
     throw new EngineError("state", `the container name ${name} is still in use`);
   }
 
-  /** Removes what a create without a response may have created: a container of this deadline that never started. */
+  /** Removes a container that was created although the request got no response: it has this deadline and never started. */
   async #removeCreated(action: Action, spec: ContainerSpec, signal: AbortSignal): Promise<void> {
     const details = await this.#engine.inspectContainer(launchName(action), signal);
     const labels = details?.Config.Labels ?? {};
@@ -293,7 +292,7 @@ export class DockerRuntime implements Runtime {
       await request.onLaunch?.({ container: id });
       attachment = await this.#start(id, request, launch, signal);
     } catch (thrown) {
-      // The next attempt finds it by its name, started or not.
+      // The next attempt finds it by its name, whether it started or not.
       if (!isAway(thrown)) await this.#discard(id, request.action);
       throw thrown;
     }
@@ -326,7 +325,7 @@ export class DockerRuntime implements Runtime {
     const { timeoutMs, clockSetMs = 0 } = request;
     const found = { id, startedAt: startedAt ?? new Date() };
     if (hasEnded(details)) {
-      // An earlier worker may have stopped it at its timeout, without reporting it.
+      // An earlier worker may have stopped it at its timeout without reporting it.
       const ranMs = startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : 0;
       return this.#follow({ ...found, timeoutMs, overdue: ranMs >= timeoutMs }, request, signal);
     }
@@ -341,7 +340,7 @@ export class DockerRuntime implements Runtime {
       readonly attachment?: Duplex;
       readonly timeoutMs: number;
       readonly startedAt: Date;
-      /** Whether the container was found ended after it had used up its time. */
+      /** Whether the container was found ended after its time had been used up. */
       readonly overdue?: boolean;
     },
     request: FollowRequest,
@@ -358,7 +357,7 @@ export class DockerRuntime implements Runtime {
     const outcome = concludeOutcome({
       exitCode: state.ExitCode,
       outOfMemory: state.OOMKilled,
-      ...defined({ stopReason }),
+      stopReason,
       ...written,
       timeoutMs: request.timeoutMs,
       startedAt: state.StartedAt ?? stoppedAt,
@@ -386,7 +385,7 @@ function isAway(thrown: unknown): boolean {
   return thrown instanceof EngineError && thrown.isAway;
 }
 
-/** Whether the engine may have done it. */
+/** Whether the engine may have carried out a request that got no answer. */
 function isUnanswered(thrown: unknown): boolean {
   return !(thrown instanceof EngineError) || thrown.status === undefined;
 }

@@ -153,7 +153,7 @@ export interface DockerConfig extends ReturnType<typeof containerConfig> {
   readonly logins: RegistryLoginOptions;
 }
 
-/** For the docker runtime. Its settings were checked. */
+/** The configuration of the docker runtime, from valid settings. */
 export function dockerConfig(given: Given & ContainerSettings, { read }: Loading): DockerConfig {
   return {
     engine: engineAddress(given, read),
@@ -171,7 +171,7 @@ function engineAddress(given: Given, read: Loading["read"]): EngineAddress {
   return address.remote ? { remote: { ...address.remote, ...defined({ tls }) } } : address;
 }
 
-/** The files have the names that every Docker client uses. */
+/** Reads the TLS files, which have the names that every Docker client uses. */
 function engineTls(given: Given, read: Loading["read"]): EngineTls | undefined {
   const { dockerSocket, dockerTls, dockerCertPath } = given;
   const isRemote = parseEngineAddress(dockerSocket)?.remote !== undefined;
@@ -187,7 +187,7 @@ function engineTls(given: Given, read: Loading["read"]): EngineTls | undefined {
   return ca && certificate && key ? { ca, certificate: certificate.text, key } : undefined;
 }
 
-/** The folder of a Docker client; undefined for a user without a home directory. */
+/** The folder of the Docker client; undefined for a user without a home directory. */
 function clientFolder({ dockerConfig: folder }: Given): string | undefined {
   if (folder !== undefined) return folder;
   try {
@@ -210,7 +210,7 @@ function registryLogins(given: Given, read: Loading["read"]): RegistryLoginOptio
   const loginFile = registryLoginFile ?? (folder && join(folder, "config.json"));
   return {
     registries: username && password ? [{ registry: name, username, password }] : [],
-    ...defined({ loginFile }),
+    loginFile,
   };
 }
 

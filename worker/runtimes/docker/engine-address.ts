@@ -22,7 +22,7 @@ export type EngineAddress =
   | { readonly socketPath: string; readonly remote?: undefined }
   | { readonly remote: RemoteEngine; readonly socketPath?: undefined };
 
-/** Docker's own ports. */
+/** The ports that Docker uses. */
 const PLAIN_PORT = 2375;
 const TLS_PORT = 2376;
 
@@ -38,12 +38,12 @@ export function parseEngineAddress(text: string, hasTls = false): EngineAddress 
   return { remote: { host: host.replace(/^\[|\]$/g, ""), port: port ? Number(port) : defaultPort } };
 }
 
-/** Without TLS, passwords on an action's stdin would cross the network in plain text. */
+/** Whether the address requires TLS. Without it, passwords on an action's stdin would cross the network in plain text. */
 export function mustHaveTls({ remote }: EngineAddress): boolean {
   return remote !== undefined && !/^(localhost|127(\.\d+){3}|::1)$/i.test(remote.host);
 }
 
-/** The address as people know it: a path or a URL. */
+/** Formats the address for people as a path or a URL. */
 export function showEngineAddress({ socketPath, remote }: EngineAddress): string {
   if (remote === undefined) return socketPath;
   const host = isIP(remote.host) === 6 ? `[${remote.host}]` : remote.host;

@@ -32,7 +32,7 @@ const EngineVersion = z.object({
 export type EngineVersion = z.infer<typeof EngineVersion>;
 const ErrorMessage = z.object({ message: z.string() });
 
-/** The next chunk is read once this resolves. */
+/** Receives a chunk. The next one is read when the promise resolves. */
 export type OnChunk = (chunk: Uint8Array) => void | Promise<void>;
 
 export interface EngineConnectionOptions {
@@ -40,13 +40,13 @@ export interface EngineConnectionOptions {
   readonly socketPath?: string | undefined;
   /** Replaces the socket. */
   readonly remote?: RemoteEngine | undefined;
-  /** For one ordinary response; waiting, pulling and following logs have their own limits. */
+  /** The timeout of an ordinary response. Waiting, pulling and following logs have their own limits. */
   readonly requestTimeoutMs?: number;
 }
 
 export interface EngineRequest {
   readonly method: "GET" | "POST" | "DELETE";
-  /** With the query, without the version prefix. */
+  /** The path with the query, but without the version prefix. */
   readonly path: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -58,7 +58,7 @@ export interface EngineRequest {
  * `EngineError`, or with the signal's reason once that aborted.
  */
 export class EngineConnection {
-  /** A path or URL, for messages. */
+  /** The engine's path or URL, for messages. */
   readonly place: string;
   readonly requestTimeoutMs: number;
   readonly #address: EngineAddress;
@@ -92,14 +92,14 @@ export class EngineConnection {
   }
 
   /**
-   * A raw connection to a container. The caller owns it. Podman prepares the container here and refuses with status and
-   * reason, as for any other call.
+   * Opens a raw connection to a container, which the caller owns. Podman prepares the container here and may refuse with a
+   * status and a reason, like in any other call.
    */
   async upgrade(path: string, doing: string, signal: AbortSignal): Promise<Duplex> {
     const version = await this.#negotiatedVersion(signal);
     return this.#bounded(doing, signal, this.requestTimeoutMs, async (bound) => {
       const asked = this.#requestUpgrade(`/v${version}${path}`);
-      // Destroyed at the end of `bound`, whatever it waits for.
+      // The request is destroyed when `bound` aborts, whatever it waits for.
       const end = () => asked.destroy();
       bound.addEventListener("abort", end, { once: true });
       try {
@@ -114,7 +114,7 @@ export class EngineConnection {
     });
   }
 
-  /** It leaves HTTP, so it cannot be in the pool. */
+  /** Requests an upgrade. The connection leaves HTTP, so it cannot be in the pool. */
   #requestUpgrade(path: string): ClientRequest {
     const common = { method: "POST", path, agent: false, headers: { connection: "Upgrade", upgrade: "tcp" } };
     const { remote, socketPath } = this.#address;
@@ -242,7 +242,7 @@ function upgraded(asked: ClientRequest): Promise<Upgraded> {
     asked.on("upgrade", (_, socket, head) => {
       // Prevents an unhandled error; the reader sees the end.
       socket.on("error", () => undefined);
-      // What came with the answer's headers.
+      // Data that arrived together with the answer's headers.
       if (head.length > 0) socket.unshift(head);
       resolve({ socket });
     });
@@ -273,7 +273,7 @@ export function negotiateVersion(newest: string, oldest = "1.0"): string {
   return compareVersions(newest, WRITTEN_FOR) < 0 ? newest : WRITTEN_FOR;
 }
 
-/** Versions are two numbers: 1.9 is older than 1.41. */
+/** Compares versions, which are two numbers: 1.9 is older than 1.41. */
 function compareVersions(left: string, right: string): number {
   return left.localeCompare(right, "en", { numeric: true });
 }

@@ -12,9 +12,9 @@ export class EngineError extends Error {
   override readonly name = "EngineError";
   readonly class: ErrorClass;
   readonly status: number | undefined;
-  /** Nothing listens, or the connection broke: the engine may be restarting. */
+  /** Nothing listens, or the connection broke. The engine may be restarting. */
   readonly isAway: boolean;
-  /** Nothing listened: the engine has certainly not received the request. */
+  /** Nothing listened, so the engine has certainly not received the request. */
   readonly wasNotSent: boolean;
 
   constructor(errorClass: ErrorClass, message: string, options: EngineErrorOptions = {}) {
@@ -51,17 +51,17 @@ export class EngineError extends Error {
 }
 
 const ABSENT = new Set(["ENOENT", "ECONNREFUSED"]);
-/** An engine that shuts down breaks its connections, then nothing listens. */
+/** Codes of an engine that is away. While it shuts down, it breaks its connections, and then nothing listens. */
 const AWAY = new Set([...ABSENT, "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
-/** Where Podman answers 500, and Docker the status that the API documents. */
+/** Texts for which Podman answers 500, and Docker the documented status. */
 const BY_REASON: readonly (readonly [RegExp, number])[] = [
   [/\bname\b.* is already in use/i, 409],
   [/container state improper|cannot remove container .* as it is running/i, 409],
   [/no such container|no container with name or ID/i, 404],
 ];
 
-/** What the engines say with various statuses. */
+/** Texts that engines send with various statuses. */
 const BY_TEXT: readonly (readonly [RegExp, ErrorClass])[] = [
   [/network \S+ not found|unable to find network|network not found/i, "usage"],
   [/unable to find (user|group)|no matching entries in (passwd|group) file/i, "usage"],

@@ -19,7 +19,7 @@ export type ImageConfig = NonNullable<ImageDetails["Config"]>;
 
 export const CreatedContainer = z.object({ Id: z.string().min(1) });
 
-/** Go's zero time means "never". */
+/** A time. Go's zero time means "never". */
 const Moment = z.string().transform((text) => {
   const at = new Date(text);
   return Number.isNaN(at.getTime()) || at.getUTCFullYear() <= 1 ? undefined : at;
@@ -48,7 +48,7 @@ export const ListedContainers = z.array(
 );
 export type ListedContainer = z.infer<typeof ListedContainers>[number];
 
-/** One line of a pull's progress. A failed pull also has status 200, and its error is one of the lines. */
+/** One line of a pull's progress. A failed pull also has status 200, and one of the lines is its error. */
 export const PullProgress = z.object({
   status: z.string().optional(),
   id: z.string().optional(),

@@ -24,23 +24,23 @@ import {
 const LONGEST_PROGRESS_LINE = 64 * 1024;
 
 export interface LogsSelection {
-  /** Until the container ends. */
+  /** Reads until the container ends. */
   readonly follow: boolean;
-  /** Only the last lines; otherwise all that the engine has kept. */
+  /** Reads only this number of lines from the end; otherwise everything that the engine has kept. */
   readonly tail?: number;
 }
 
 export interface PullRequest {
-  /** Includes the registry, without tag and digest. */
+  /** The repository with its registry, without tag and digest. */
   readonly repository: string;
   /** A tag or a digest. */
   readonly version: string;
   /** The value of X-Registry-Auth. */
-  readonly registryAuth?: string;
+  readonly registryAuth?: string | undefined;
 }
 
 /**
- * The calls of the Docker Engine API that this worker needs; Podman serves the same. Every call ends with its signal
+ * The calls of the Docker Engine API that this worker needs; Podman serves the same API. Every call ends with its signal
  * and, unless noted, after the connection's request timeout. Failures are `EngineError`s.
  */
 export class Engine {
@@ -59,7 +59,7 @@ export class Engine {
     return unlessStatus(404, this.#get(ImageDetails, path, "inspecting the image", signal));
   }
 
-  /** Pulls an image, or fails with the registry's message. Has no timeout. */
+  /** Pulls an image. Fails with the registry's message. Has no timeout. */
   async pullImage(
     { repository, version, registryAuth }: PullRequest,
     onProgress: (progress: PullProgress) => void,
@@ -86,7 +86,7 @@ export class Engine {
     if (failure !== undefined) throw new EngineError(classOfPullFailure(failure), failure);
   }
 
-  /** The new container's ID; undefined if the name is taken. */
+  /** Creates a container. Resolves to its ID; undefined if the name is taken. */
   async createContainer(name: string, spec: ContainerSpec, signal: AbortSignal): Promise<string | undefined> {
     const doing = "creating the container";
     const path = `/containers/create?${new URLSearchParams({ name })}`;
@@ -113,7 +113,7 @@ export class Engine {
     await this.#connection.stream(request, () => undefined, signal);
   }
 
-  /** SIGTERM (or the image's own stop signal), `graceMs`, SIGKILL. Resolves when the container has ended. */
+  /** Stops a container: SIGTERM (or the image's own stop signal), `graceMs`, SIGKILL. Resolves when it has ended. */
   async stopContainer(id: string, graceMs: number, signal: AbortSignal): Promise<void> {
     const seconds = Math.ceil(graceMs / 1_000);
     const path = `/containers/${id}/stop?t=${seconds}`;
@@ -131,7 +131,7 @@ export class Engine {
     return unlessStatus(404, this.#get(ContainerDetails, path, "inspecting the container", signal));
   }
 
-  /** All containers with this label, whatever its value, running or not. */
+  /** Lists all containers with this label, with any value, running or not. */
   async listContainers(label: string, signal: AbortSignal): Promise<readonly ListedContainer[]> {
     const filters = JSON.stringify({ label: [label] });
     const path = `/containers/json?${new URLSearchParams({ all: "1", filters })}`;
@@ -178,7 +178,7 @@ export class Engine {
   }
 }
 
-/** Undefined if the engine answers with that status. */
+/** Resolves to undefined if the engine answers with that status. */
 async function unlessStatus<T>(status: number, asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
@@ -188,7 +188,10 @@ async function unlessStatus<T>(status: number, asked: Promise<T>): Promise<T | u
   }
 }
 
-/** A registry's errors arrive only as text, without a code, and in the words of registry, engine or credential helper. */
+/**
+ * Texts of registries that refuse access. They have no code, and may be worded by the registry, the engine or the credential
+ * helper.
+ */
 const REGISTRY_REFUSES =
   /unauthorized|denied|authentication required|no basic auth credentials|authorization (failed|required)|invalid username\/password|incorrect username or password|\b(status|status code|code|HTTP)\b[^\n]{0,20}\b40[13]\b|401 Unauthorized|403 Forbidden|unable to retrieve auth token|failed to parse "?X-Registry-Auth/i;
 const NO_IMAGE = /not found|manifest unknown|no such image|invalid reference|repository name not known/i;

@@ -1,7 +1,6 @@
 import type { Duplex } from "node:stream";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { waitUntilDeadline } from "../../../shared/deadline.ts";
-import { defined } from "../../../shared/defined.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { OutputOptions } from "../../core/ports/runtime.ts";
 import { FLOOD_GRACE_MS } from "../log-stream.ts";
@@ -13,7 +12,7 @@ import type { ContainerDetails } from "./engine-schema.ts";
 const RETRY_MS = [200, 500, 1_000, 2_000, 5_000] as const;
 const DRAIN_MS = 5_000;
 const FLOOD_DRAIN_MS = 500;
-/** Lines that are then read from the end of the engine's log. */
+/** Number of lines to read from the end of the engine's log for a flooding action. */
 const TAIL_LINES = 10;
 const KILLED_WAIT_MS = 10_000;
 const CLEAN_UP_MS = 120_000;
@@ -21,7 +20,7 @@ const CLEAN_UP_MS = 120_000;
 export interface FollowOptions extends OutputOptions {
   readonly engine: Engine;
   readonly id: string;
-  /** The connection from before the start; without it the engine's log is read. */
+  /** The connection that was opened before the start. Without it, the engine's log is read. */
   readonly attachment?: Duplex;
   readonly timeoutMs: number;
   /** Between SIGTERM and SIGKILL. */
@@ -48,14 +47,14 @@ export async function followContainer(options: FollowOptions, signal: AbortSigna
     const stopReason = await waitUntilDeadline(timeoutMs, signal, (bound) =>
       untilEnded(engine, id, clock, AbortSignal.any([bound, options.detached])),
     );
-    const { isFlooding, pace } = output.log;
+    const { isFlooding, throttle } = output.log;
     const graceMs = isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
     const leftMs = stopReason ? 0 : Math.max(0, deadlineMs - clock.monotonicMs());
     const cleanUp = AbortSignal.any([
       AbortSignal.timeout(Math.ceil(leftMs) + graceMs + CLEAN_UP_MS),
       options.detached,
     ]);
-    pace.skipPauses();
+    throttle.skipPauses();
     if (stopReason) await stop(engine, id, graceMs, clock, cleanUp);
     const drainMs = isFlooding ? FLOOD_DRAIN_MS : DRAIN_MS;
     const isWhole = await isDone(withTimeout(drainMs, cleanUp, () => live));
@@ -64,14 +63,14 @@ export async function followContainer(options: FollowOptions, signal: AbortSigna
     await live;
     const ending = { engine, id, clock, graceMs, isStopped: stopReason !== undefined };
     const details = await endedDetails(ending, cleanUp);
-    // If the log driver cannot be read, the live output must do.
+    // If the log driver cannot be read, the live output must be enough.
     if (details && !output.log.hasResult && !(isFlooding && isWhole)) {
       const selection = isFlooding ? { follow: false, tail: TAIL_LINES } : { follow: false };
       await whileAway(clock, cleanUp, () =>
         withTimeout(drainMs, cleanUp, (bound) => output.readLogs(engine, id, selection, bound)),
       ).catch(() => undefined);
     }
-    return { ...defined({ stopReason }), written: output.log.end(), details };
+    return { stopReason, written: output.log.end(), details };
   } finally {
     reading.abort();
     attachment?.destroy();
@@ -90,7 +89,7 @@ async function whileAway<T>(clock: Clock, signal: AbortSignal, call: () => Promi
   }
 }
 
-/** Survives restarts of the engine. */
+/** Waits for the container's end, even through restarts of the engine. */
 async function untilEnded(engine: Engine, id: string, clock: Clock, signal: AbortSignal): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -108,13 +107,13 @@ async function stop(engine: Engine, id: string, graceMs: number, clock: Clock, s
   try {
     await engine.stopContainer(id, graceMs, signal);
   } catch {
-    // Engines call it an error if the container has ended meanwhile; its state decides.
+    // Engines report an error if the container has ended meanwhile; its state decides.
     await engine.killContainer(id, signal).catch(() => undefined);
   }
   await isDone(withTimeout(KILLED_WAIT_MS, signal, (bound) => untilEnded(engine, id, clock, bound)));
 }
 
-/** Whether the work ends in its time. */
+/** Whether the work ends within its time. */
 function isDone(work: Promise<void>): Promise<boolean> {
   return work.then(
     () => true,
@@ -127,7 +126,7 @@ interface Ending {
   readonly id: string;
   readonly clock: Clock;
   readonly graceMs: number;
-  /** It was told to stop. */
+  /** Whether the container was told to stop. */
   readonly isStopped: boolean;
 }
 
@@ -136,8 +135,8 @@ const ENDING = new Set(["stopping", "stopped", "removing"]);
 const ENDING_MS = 10_000;
 
 /**
- * The state of a container that has ended; undefined if someone else removed it. Waits for an engine that is away, as it keeps the exit code, and then stops what it
- * could not stop while it was away.
+ * The state of an ended container; undefined if someone else removed it. Waits for an engine that is away, because it keeps
+ * the exit code, and then stops a container that could not be stopped before.
  */
 async function endedDetails(
   { engine, id, clock, graceMs, isStopped }: Ending,
@@ -155,7 +154,7 @@ async function endedDetails(
         throw thrown;
       }
     }).catch((thrown: unknown) => {
-      // The reason of `detached` is one, that of the time limit is not.
+      // The reason of `detached` is passed on, but not that of the time limit.
       throw signal.aborted && !(thrown instanceof EngineError) ? endUnknown(thrown) : thrown;
     });
     if (!details || hasEnded(details)) return details;
@@ -185,7 +184,7 @@ export function hasEnded({ State: { Status: status } }: ContainerDetails): boole
   return status === "exited" || status === "dead";
 }
 
-/** Between attempts, while the engine is away. */
+/** Pauses between attempts while the engine is away. */
 export async function pause(attempt: number, clock: Clock, signal: AbortSignal): Promise<void> {
   await clock.sleep(RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)] ?? 0, signal);
 }

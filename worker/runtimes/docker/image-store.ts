@@ -6,12 +6,11 @@ import {
   parseImageReference,
 } from "../../../shared/contract/image-reference.ts";
 import type { Progress } from "../../../shared/contract/progress.ts";
-import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import type { PullPolicy } from "../../core/ports/runtime.ts";
-import { suggestedAction } from "../unknown-image.ts";
+import { suggestedAction } from "../action-library.ts";
 import type { Engine } from "./engine.ts";
 import { EngineError } from "./engine-error.ts";
 import type { ImageDetails, PullProgress } from "./engine-schema.ts";
@@ -22,13 +21,13 @@ export interface ImageStoreOptions extends RegistryLoginOptions {
   readonly log: Logger;
   readonly pullPolicy?: PullPolicy;
   readonly pullTimeoutMs?: number;
-  /** The actions of this release: what a misspelt image may mean. */
+  /** The names of this release's actions, to suggest one for a misspelt image. */
   readonly actionNames?: readonly string[];
 }
 
 interface ProvideOptions {
   readonly policy?: PullPolicy | undefined;
-  /** Called with how far a pull has come, and with undefined when it has ended. */
+  /** Called with the progress of a pull, and with undefined when it has ended. */
   readonly onProgress?: ((progress: Progress | undefined) => void) | undefined;
 }
 
@@ -38,7 +37,7 @@ interface Pull {
 }
 
 const PROGRESS_EVERY_MS = 5_000;
-/** Other lines have the tag as ID. */
+/** The ID of a layer. Other lines have the tag as their ID. */
 const LAYER = /^[0-9a-f]{12}$/;
 
 export class ImageStore {
@@ -53,8 +52,8 @@ export class ImageStore {
   }
 
   /**
-   * Returns the image, pulled if the policy says so. If a pull fails, a local image is used: a registry outage must
-   * not stop the machines.
+   * Returns the image, after pulling it if the policy says so. If a pull fails, a local image is used, because a registry
+   * outage must not stop the machines.
    */
   async provide(
     image: string,
@@ -115,7 +114,7 @@ export class ImageStore {
     const done = withTimeout(this.#options.pullTimeoutMs, this.#closing.signal, (bound) =>
       this.#pull(image, reference, onProgress, bound),
     ).finally(() => this.#pulls.delete(image));
-    // All callers may have aborted by the time it fails.
+    // All callers may have aborted before it fails.
     done.catch(() => undefined);
     const pull = { done, listeners };
     this.#pulls.set(image, pull);
@@ -137,7 +136,7 @@ export class ImageStore {
       {
         repository: fullImageName(reference),
         version: digest ?? tag ?? "latest",
-        ...defined({ registryAuth: login }),
+        registryAuth: login,
       },
       this.#layerCounter(image, onProgress),
       signal,
@@ -145,7 +144,7 @@ export class ImageStore {
     log.info({ image, durationMs: Math.round(performance.now() - startedAt) }, "image pulled");
   }
 
-  /** Counts layers. The engine reports every few kilobytes of each; one log line per few seconds is enough. */
+  /** Counts layers. The engine reports every few kilobytes of each, but one log line every few seconds is enough. */
   #layerCounter(image: string, onProgress: (progress: Progress) => void): (progress: PullProgress) => void {
     const layers = new Set<string>();
     const done = new Set<string>();
@@ -164,7 +163,7 @@ export class ImageStore {
   }
 }
 
-/** Many registries answer that access is denied where a repository does not exist. */
+/** Many registries deny access to a repository that does not exist. */
 const MAY_BE_ABSENT: ReadonlySet<ErrorClass> = new Set(["usage", "auth"]);
 
 function pullFailure(image: string, thrown: unknown, meant: string): EngineError {

@@ -6,7 +6,7 @@ import { EngineError } from "./engine-error.ts";
 
 const DEFAULT_REGISTRY = "docker.io";
 const HELPER_TIMEOUT_MS = 30_000;
-/** Docker's convention for a token in the place of a password. */
+/** Docker's user name for a token that replaces a password. */
 const TOKEN_USER = "<token>";
 const HELPER_NAME = /^[\w.-]+$/;
 
@@ -19,10 +19,10 @@ interface RegistryLogin {
 }
 
 export interface RegistryLoginOptions {
-  /** They have precedence over the file. */
+  /** Logins that have precedence over the file. */
   readonly registries?: readonly RegistryLogin[];
   /** Docker's `config.json` or Podman's `auth.json`, which may be missing. Read for each pull, because logins expire. */
-  readonly loginFile?: string;
+  readonly loginFile?: string | undefined;
 }
 
 const Auth = z.object({
@@ -31,7 +31,7 @@ const Auth = z.object({
   password: z.string().optional(),
   identitytoken: z.string().optional(),
 });
-/** Only what this worker reads. */
+/** The part of a login file that this worker reads. */
 const LoginFile = z.object({
   auths: z.record(z.string(), Auth).optional(),
   credHelpers: z.record(z.string(), z.string()).optional(),
@@ -68,7 +68,7 @@ function encode(login: Login, registry: string): string {
   return text.replaceAll("+", "-").replaceAll("/", "_");
 }
 
-/** In Docker's order: the registry's own helper, the common one, the file itself. */
+/** Finds a login in Docker's order: the registry's own helper, the common helper, the file itself. */
 async function loginIn(
   path: string | undefined,
   registry: string,
@@ -102,12 +102,12 @@ async function readLoginFile(path: string): Promise<LoginFile | undefined> {
   try {
     return LoginFile.parse(JSON.parse(text));
   } catch {
-    // The cause quotes the file, which holds passwords.
+    // The cause quotes the file, which contains passwords.
     throw new EngineError("usage", `${path} does not hold registry logins as Docker or Podman write them`);
   }
 }
 
-/** Podman also has entries for a part of a registry; the longest that fits applies. */
+/** Finds the entry of a registry. Podman also has entries for a part of a registry; the longest match applies. */
 function matching<T>(
   entries: Readonly<Record<string, T>>,
   registry: string,
@@ -120,7 +120,7 @@ function matching<T>(
   return fitting.toSorted(([one], [other]) => other.length - one.length)[0]?.[1];
 }
 
-/** `https://index.docker.io/v1/` is how Docker writes its default registry. */
+/** The registry of a key. Docker writes its default registry as `https://index.docker.io/v1/`. */
 function loginPlace(key: string): string {
   const place = key.replace(/^https?:\/\//, "").replace(/\/(v[12]\/?)?$/, "");
   return place.replace(/^(index|registry-1)\.docker\.io(?=\/|$)/, DEFAULT_REGISTRY);
@@ -135,7 +135,7 @@ function loginOf({ auth, username, password, identitytoken }: z.infer<typeof Aut
   return { username: decoded.slice(0, colon), password: new Secret(decoded.slice(colon + 1)) };
 }
 
-/** Undefined if the helper has no login for the registry. */
+/** Asks a credential helper; undefined if it has no login for the registry. */
 async function askHelper(name: string, server: string, signal: AbortSignal): Promise<Login | undefined> {
   if (!HELPER_NAME.test(name)) {
     throw new EngineError("usage", `${JSON.stringify(name)} is not the name of a credential helper`);
@@ -174,7 +174,7 @@ function parseHelperAnswer(text: string): z.infer<typeof HelperAnswer> | undefin
   }
 }
 
-/** A registry as image names have it; undefined for text that is none. Docker's own clients write it as a URL. */
+/** Parses a registry as image names contain it; undefined for invalid text. Docker's own clients write it as a URL. */
 export function parseRegistryName(text: string): string | undefined {
   const place = loginPlace(text.trim().toLowerCase());
   return /^(\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9.-]*[a-z0-9])?)(:\d{1,5})?$/.test(place) ? place : undefined;

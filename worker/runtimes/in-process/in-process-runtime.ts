@@ -17,10 +17,14 @@ import {
   type ReturnedAction,
   type Runtime,
 } from "../../core/ports/runtime.ts";
-import type { ActionLibrary, InProcessAction, InProcessEnd } from "../action-library.ts";
+import {
+  type ActionLibrary,
+  type InProcessAction,
+  type InProcessEnd,
+  unknownImage,
+} from "../action-library.ts";
 import type { Refusal } from "../host-refusal.ts";
 import { LogStream } from "../log-stream.ts";
-import { unknownImage } from "../unknown-image.ts";
 
 export interface InProcessRuntimeOptions {
   readonly actions: ActionLibrary;
@@ -70,7 +74,7 @@ export class InProcessRuntime implements Runtime {
     }
   }
 
-  /** Actions died with the earlier worker; without a recorded launch they did not run. */
+  /** Actions died with the earlier worker. Without a recorded launch, they did not run. */
   async adopt({ action, handle, damaged }: ReturnedAction): Promise<Adoption> {
     if (!handle && !damaged) return { kind: "not-launched" };
     const idempotent = (await this.#find(action.image))?.idempotent ?? false;
@@ -126,7 +130,7 @@ export class InProcessRuntime implements Runtime {
     }
     const outcome = concludeOutcome({
       ...end,
-      ...defined({ stopReason }),
+      stopReason,
       lastLines: end === undefined ? ["it did not stop when asked to"] : [],
       timeoutMs,
       startedAt,
@@ -178,7 +182,7 @@ export class InProcessRuntime implements Runtime {
   }
 }
 
-/** Identifies the BMC well enough, because the worker lets only one action at a time start there. */
+/** Identifies the BMC. This is enough, because the worker starts only one action at a time there. */
 function bmcOf({ action, connection }: LaunchRequest): string {
   return connection?.machine ?? connection?.host ?? action.environment["BMC_HOST"] ?? action.workflowId;
 }

@@ -43,13 +43,13 @@ export interface FollowOptions extends OutputOptions {
   readonly timeoutMs: number;
   readonly startTimeoutMs: number;
   readonly stopGraceMs: number;
-  /** When it was unsuspended, by the monotonic clock; absent for an adopted Job. */
-  readonly launchedMs?: number;
+  /** When the Job was unsuspended, by the monotonic clock; absent for an adopted Job. */
+  readonly launchedMs?: number | undefined;
   /** How far the wall clock was set forward since the start. */
   readonly clockSetMs: number;
-  /** Why it must not run although it may have been unsuspended. */
-  readonly failure?: string;
-  /** Called if the worker has no right to read logs. */
+  /** Why the action must not run although the Job may have been unsuspended. */
+  readonly failure?: string | undefined;
+  /** Called if the worker lacks the permission to read logs. */
   readonly onLogForbidden: (reason: string) => void;
   /** Aborts when the worker detaches from the Job, which keeps running. */
   readonly detached: AbortSignal;
@@ -60,7 +60,7 @@ export interface FollowOptions extends OutputOptions {
 
 interface FollowedJob {
   readonly outcome: Outcome;
-  /** Its pod, if another container in it still runs. */
+  /** The pod, if another container in it still runs. */
   readonly livePod: ObservedPod | undefined;
 }
 
@@ -109,7 +109,7 @@ export class JobFollower {
     }
   }
 
-  /** What the launch or an earlier worker has decided. */
+  /** The reason to stop that the launch or an earlier worker has recorded. */
   #knownStop(): StopCause | undefined {
     const { job, failure } = this.#options;
     if (failure !== undefined) {
@@ -121,7 +121,7 @@ export class JobFollower {
     return note;
   }
 
-  /** Resolves to why the worker must stop it; undefined if it has ended. */
+  /** Resolves to the reason why the worker must stop the action; undefined if it has ended. */
   async #untilEnd(signal: AbortSignal): Promise<StopCause | undefined> {
     const started = await this.#untilStarted(signal);
     if (started !== "started") return started;
@@ -189,7 +189,7 @@ export class JobFollower {
     return timeoutMs - Math.min(ageMs, longestMs);
   }
 
-  /** The pod's own reason, or the newest event's. */
+  /** Why the pod does not start: its own reason, or the newest event's. */
   async #describeDelay(): Promise<StartFailure> {
     const { observation, client, job, clock, detached } = this.#options;
     const { pod } = observation.snapshot;
@@ -207,7 +207,7 @@ export class JobFollower {
     };
   }
 
-  /** Records the stop in the Job, then deletes the pod, and waits until that is certain or takes too long. */
+  /** Records the stop in the Job, then deletes the pod and waits until that is certain or takes too long. */
   async #stop(note: StopCause): Promise<void> {
     const { client, job, observation, stopGraceMs, detached } = this.#options;
     this.#stopped = note;
@@ -249,8 +249,8 @@ export class JobFollower {
   }
 
   /**
-   * Determines the end, as far as possible. Jobs and pods have separate watches: a Job may be shown as ended before
-   * its pod, which is then requested.
+   * Determines the end as far as possible. Jobs and pods have separate watches, so a Job may be shown as ended before its
+   * pod, which is then requested.
    */
   async #settle(): Promise<PodState> {
     const { observation, stopGraceMs } = this.#options;
@@ -277,7 +277,7 @@ export class JobFollower {
     return job?.end?.kind === "failed" && job.end.reason === "DeadlineExceeded" ? "timeout" : undefined;
   }
 
-  /** Concludes without the status of its container. */
+  /** Concludes the outcome without the container's status. */
   async #withoutEnd(stopReason: StopReason | undefined): Promise<FollowedJob> {
     const { client, clock, job, observation, timeoutMs } = this.#options;
     const { pod } = observation.snapshot;
@@ -289,7 +289,7 @@ export class JobFollower {
     }
     const jobSeen = this.#presentJob();
     if (jobSeen && !jobSeen.end) {
-      // Whatever deleted the pod, no other may replace it.
+      // No other pod may replace it, whatever deleted it.
       await this.#unlessDetached(client.end(job, undefined, "", this.#bound(STOPPED_WAIT_MS)));
     }
     const written = pod ? await this.#drain("") : this.#output.end(undefined);
@@ -334,7 +334,7 @@ export class JobFollower {
     return job?.end?.kind === "complete" ? 0 : undefined;
   }
 
-  /** Undefined if it was deleted, or if the watch does not show it yet. */
+  /** The Job; undefined if it was deleted, or if the watch does not show it yet. */
   #presentJob(): ObservedJob | undefined {
     const { job } = this.#options.observation.snapshot;
     return job === "gone" ? undefined : job;
@@ -367,11 +367,11 @@ export class JobFollower {
     return { cluster, pod: { namespace: cluster.namespace, name: pod.name }, output: this.#output };
   }
 
-  /** Returns what it wrote, confirmed by its termination message. */
+  /** Reads the rest of the output. Returns it, confirmed by the termination message. */
   async #drain(terminationMessage: string): Promise<WrittenOutput> {
     this.#readLog();
     const { detached } = this.#options;
-    this.#output.stream.pace.skipPauses();
+    this.#output.stream.throttle.skipPauses();
     const isWhole = await this.#drained(async () => this.#log);
     this.#reading.abort(new Error("the action has ended"));
     await this.#log;
@@ -407,7 +407,7 @@ function isStartedOrStuck(state: PodState): boolean {
   return state.kind !== "pending" || state.problem?.patienceMs !== undefined;
 }
 
-/** Whether nothing of it runs or will run: its pod has ended, or without a pod its Job has ended. */
+/** Whether nothing of the action runs or will run: its pod has ended, or its Job has ended and there is no pod. */
 function isCertain(kind: PodState["kind"], pod: JobSnapshot["pod"]): boolean {
   return pod === undefined ? kind === "over" : isPodOver(pod);
 }

@@ -20,7 +20,7 @@ export interface FollowLogOptions extends LogSource {
   readonly clock: Clock;
 }
 
-/** Reads a container's log to its end, through interruptions. Never rejects: unreadable parts are missing. */
+/** Reads a container's log to its end, even through interruptions. Never rejects; parts that cannot be read are missing. */
 export async function followLog(options: FollowLogOptions, signal: AbortSignal): Promise<void> {
   const { cluster, pod, output, isOver, clock } = options;
   for (let failures = 0; !signal.aborted; ) {
@@ -56,7 +56,7 @@ export async function followLog(options: FollowLogOptions, signal: AbortSignal):
   }
 }
 
-/** Enough for the longest result. */
+/** Limits that are enough for the longest result. */
 const TAIL = { tailLines: 10, limitBytes: 5 * 1024 * 1024 };
 
 /** Reads only the last lines of a long log. Never rejects. */

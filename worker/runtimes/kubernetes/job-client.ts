@@ -20,13 +20,20 @@ import {
 import { ACKNOWLEDGED_TTL_SECONDS } from "./orphaned-jobs.ts";
 
 /**
- * What a request found of its Job. `gone`: the first request that arrived found none. `lost`: it is gone after a request without an answer,
- * which may have been carried out.
+ * The result of a request about a Job. `gone`: the first request that arrived found no Job. `lost`: it is gone after a
+ * request without an answer, which may have been carried out.
  */
 export type Written = "done" | "gone" | "lost";
 
 /** Identifies a Job: another UID is another launch. */
-export type JobId = Pick<ObservedJob, "name" | "uid">;
+export interface JobId {
+  readonly name: string;
+  readonly uid: string;
+}
+
+interface LabelledJob extends JobId {
+  readonly labels: Readonly<Record<string, string>>;
+}
 
 const RETRY: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
 const LONGEST_REASON = 500;
@@ -59,8 +66,8 @@ export class JobClient {
   }
 
   /**
-   * Undefined if the name is taken, possibly by this request, repeated after a lost response. `isFirst`: no request before it can have
-   * created a Job that is gone by now.
+   * Creates a Job. Resolves to undefined if the name is taken, possibly by this request, repeated after a lost response.
+   * `isFirst`: no earlier request can have created a Job that is gone by now.
    */
   async create(
     manifest: Readonly<Record<string, unknown>>,
@@ -92,14 +99,10 @@ export class JobClient {
   }
 
   /**
-   * Starts a suspended Job. `onAttempt` is called right before each request, and may throw. `gone`: also if the next leader has taken the
-   * Job over.
+   * Starts a suspended Job. `onAttempt` is called right before each request, and may throw. Resolves to `gone` also if the
+   * next leader has taken over the Job.
    */
-  async unsuspend(
-    job: JobId & Pick<ObservedJob, "labels">,
-    signal: AbortSignal,
-    onAttempt: () => void,
-  ): Promise<Written> {
+  async unsuspend(job: LabelledJob, signal: AbortSignal, onAttempt: () => void): Promise<Written> {
     const start: PatchStep = { op: "replace", path: "/spec/suspend", value: false };
     const { [LABEL.launch]: launch } = job.labels;
     const fence: PatchStep = { op: "test", path: LAUNCH_PATH, value: launch };
@@ -141,9 +144,9 @@ export class JobClient {
     await this.#remove(KINDS.job, name, options, signal).catch(ignoreConflict);
   }
 
-  /** Deletes the Job unless it changed. `gone`: it may have changed before something else deleted it. */
+  /** Deletes the Job unless it has changed. `gone`: it may have changed before something else deleted it. */
   async removeIfUnchanged(
-    { name, uid, resourceVersion }: JobId & Pick<ObservedJob, "resourceVersion">,
+    { name, uid, resourceVersion }: ObservedJob,
     signal: AbortSignal,
   ): Promise<"removed" | "changed" | "gone"> {
     try {
@@ -163,7 +166,7 @@ export class JobClient {
     return found.some(({ uid, phase }) => uid === pod.uid && phase !== "Failed" && phase !== "Succeeded");
   }
 
-  /** Without `graceSeconds`, the pod's own grace period applies. */
+  /** Deletes a pod. Without `graceSeconds`, the pod's own grace period applies. */
   async removePod(
     { name, uid }: ObservedPod,
     graceSeconds: number | undefined,
@@ -173,7 +176,7 @@ export class JobClient {
     await this.#remove(KINDS.pod, name, options, signal).catch(ignoreConflict);
   }
 
-  /** An existing one was created for the same Job, because its name is unique to the launch. */
+  /** Creates a Secret. An existing one was created for the same Job, because its name is unique to the launch. */
   async createSecret(manifest: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<void> {
     const { namespace } = this.#cluster;
     const create = () => this.#cluster.create(KINDS.secret, namespace, manifest, z.unknown(), signal);
@@ -182,7 +185,7 @@ export class JobClient {
     });
   }
 
-  /** The newest warning about an object; undefined without one, or without the right to list events. */
+  /** The newest warning about an object; undefined without one, or without the permission to list events. */
   async newestWarning(uid: string, signal: AbortSignal): Promise<Reason | undefined> {
     const { namespace } = this.#cluster;
     const selection = { namespace, fieldSelector: `involvedObject.uid=${uid}` };
@@ -225,7 +228,7 @@ export class JobClient {
       return "done";
     } catch (thrown) {
       if (isKubernetesError(thrown, "not-found")) return gone;
-      // A failed `test` is an invalid request, too.
+      // A failed `test` is an invalid request as well.
       if (isKubernetesError(thrown, "invalid") && !isOwn(await this.find(name, signal))) return gone;
       throw thrown;
     }
@@ -240,8 +243,8 @@ export class JobClient {
   }
 
   /**
-   * Retries until the API responds; all these requests are idempotent. `onDoubt` is called when one may have been carried out without an
-   * answer: what is gone after that may have been there.
+   * Retries until the API responds; all these requests are idempotent. `onDoubt` is called if one may have been carried out
+   * without an answer: if the object is gone afterwards, it may have existed.
    */
   async #persist<T>(signal: AbortSignal, work: () => Promise<T>, onDoubt?: () => void): Promise<T> {
     for (let attempt = 1; ; attempt++) {
@@ -266,12 +269,12 @@ const DEADLINE_NOW: PatchStep = {
   value: PAST_DEADLINE_SECONDS,
 };
 
-/** RFC 6901: a slash within a name is `~1`. */
+/** The path of an annotation: a slash within a name is `~1` (RFC 6901). */
 function annotate(key: string, value: string): PatchStep {
   return { op: "add", path: `/metadata/annotations/${key.replaceAll("/", "~1")}`, value };
 }
 
-/** Another object has the name now: the one to delete is gone. */
+/** Ignores a conflict: another object has the name now, so the one to delete is gone. */
 function ignoreConflict(thrown: unknown): void {
   if (!isKubernetesError(thrown, "conflict")) throw thrown;
 }

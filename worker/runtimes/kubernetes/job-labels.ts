@@ -7,7 +7,7 @@ const LABEL_VALUE = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
 export const MANAGED_BY = { "app.kubernetes.io/managed-by": "pbnj-worker" } as const;
 
-/** On every Job and its pod: a label if the value can be one, otherwise an annotation. */
+/** Stored on every Job and its pod: as a label if the value can be one, otherwise as an annotation. */
 export const LABEL = {
   key: "pbnj-worker/key",
   /** The ID of the state directory of the worker that launched it, or the name of its leader election. */
@@ -28,12 +28,12 @@ export const LABEL = {
 
 /** Written to a Job after its creation. */
 export const ANNOTATION = {
-  /** Why the worker stops it (`StopCause`), written with the stop. */
+  /** The reason of the stop (`StopCause`), written together with the stop. */
   stopped: "pbnj-worker/stopped",
   reason: "pbnj-worker/reason",
-  /** When its final report was acknowledged, ISO 8601. */
+  /** When the final report was acknowledged, in ISO 8601. */
   acknowledged: "pbnj-worker/acknowledged",
-  /** The action's exit code, for after the pod is gone. */
+  /** The action's exit code, which remains after the pod is gone. */
   exitCode: "pbnj-worker/exit-code",
 } as const;
 

@@ -87,9 +87,9 @@ export function observedPod({ metadata, spec, status }: PodObject) {
     node: spec.nodeName,
     phase: status?.phase ?? "Pending",
     container: containerState(containerStatuses.find(({ name }) => name === ACTION_CONTAINER)?.state),
-    /** The pod's own reason, for example if it was evicted. */
+    /** The pod's own reason, for example after an eviction. */
     why: reasonOf(status),
-    /** Why it is being removed, if the cluster says so (KEP-3329). */
+    /** The reason of its removal, if the cluster reports one (KEP-3329). */
     disruption: reasonOf(disruption),
     unscheduled: reasonOf(unscheduled),
   };
@@ -107,14 +107,14 @@ function terminationOf(terminated: z.infer<typeof Terminated>) {
     signal: terminated.signal || undefined,
     /** Such as `Completed`, `Error`, `OOMKilled`, `StartError`. */
     reason: terminated.reason ?? "",
-    /** Its termination message, or the end of its log. */
+    /** The termination message, or the end of the log. */
     message: terminated.message ?? "",
     startedAt: timeOf(terminated.startedAt),
     finishedAt: timeOf(terminated.finishedAt),
   };
 }
 
-/** A container that never ran has 1970 as its start. */
+/** Reads a time. A container that never ran has 1970 as its start. */
 function timeOf(text: string | null | undefined): Date | undefined {
   const ms = Date.parse(text ?? "");
   return ms > 0 ? new Date(ms) : undefined;
@@ -128,6 +128,6 @@ function reasonOf(said: z.infer<typeof Said> | undefined): Reason | undefined {
 const STOP_CAUSES = ["timeout", "cancelled", "not-started"] as const;
 export type StopCause = (typeof STOP_CAUSES)[number];
 
-export function stopCauseOf({ labels }: Pick<ObservedJob, "labels">): StopCause | undefined {
+export function stopCauseOf({ labels }: ObservedJob): StopCause | undefined {
   return STOP_CAUSES.find((cause) => cause === labels[ANNOTATION.stopped]);
 }

@@ -6,7 +6,7 @@ import type { Pair, PodToleration } from "../../document/kubernetes-values.ts";
 import { launchName } from "../launch-name.ts";
 import { CONNECTION_ANNOTATION, type JobMetadata, LABEL, MANAGED_BY } from "./job-labels.ts";
 
-/** The action's container; webhooks may add others. */
+/** The name of the action's container; webhooks may add others. */
 export const ACTION_CONTAINER = "action";
 const CONNECTION_DIRECTORY = "/run/pbnj-worker";
 const CONNECTION_FILE = "connection.json";
@@ -15,9 +15,12 @@ const TMP_SIZE = "64Mi";
 const EPHEMERAL_STORAGE = { request: "32Mi", limit: "128Mi" } as const;
 /** An action mostly waits for its BMC: requesting its limit would fill nodes with idle pods. */
 const CPU_REQUEST = 0.05;
-/** If no worker adopts the Job: as long as a journal remembers, so that an action never runs again after an outage of days. */
+/**
+ * How long a Job is kept that no worker adopts. A journal remembers for as long, so that an action never runs again after an
+ * outage of days.
+ */
 const UNCLAIMED_TTL_SECONDS = 7 * 86_400;
-/** On top of the worker's own timeouts, for requests and the kubelet. */
+/** Added to the worker's own timeouts, for requests and the kubelet. */
 const BACKSTOP_SLACK_MS = 60_000;
 
 export interface PodConfig {
@@ -26,7 +29,7 @@ export interface PodConfig {
   readonly memoryBytes: number;
   readonly cpus: number;
   readonly startTimeoutMs: number;
-  readonly serviceAccount?: string;
+  readonly serviceAccount?: string | undefined;
   readonly nodeSelector: readonly Pair[];
   readonly tolerations: readonly PodToleration[];
   readonly pullSecrets: readonly string[];
@@ -40,7 +43,7 @@ export interface JobSpecOptions {
   readonly pods: PodConfig;
   readonly labels: JobMetadata;
   readonly stopGraceMs: number;
-  readonly secret?: string;
+  readonly secret?: string | undefined;
 }
 
 /**
@@ -68,7 +71,7 @@ export function jobManifest(request: JobRequest, options: JobSpecOptions): Reado
         metadata: {
           labels: allLabels,
           annotations: {
-            // An interrupted BMC operation costs more than what Cluster Autoscaler and Karpenter save.
+            // Interrupting a BMC operation costs more than Cluster Autoscaler and Karpenter save.
             "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
             "karpenter.sh/do-not-disrupt": "true",
             ...pairs(pods.annotations),
@@ -152,7 +155,7 @@ function actionContainer(
     imagePullPolicy: PULL_POLICIES[terms.pull ?? pods.pullPolicy],
     ...(action.command.length > 0 && { args: action.command.map(literal) }),
     env: Object.entries(variables).map(([name, value]) => ({ name, value: literal(value) })),
-    // Other projects' images write no termination message: their last log lines become the reason, readable without
+    // Images of other projects write no termination message. Their last log lines then become the reason, readable without
     // `pods/log`.
     terminationMessagePolicy: "FallbackToLogsOnError",
     securityContext: {
@@ -210,7 +213,7 @@ function pairs(list: readonly { readonly name: string; readonly value: string }[
   return Object.fromEntries(list.map(({ name, value }) => [name, value]));
 }
 
-/** Millicores, the API's finest unit. */
+/** The number of millicores, which are the API's finest unit. */
 function thousandths(cpus: number): string {
   return `${Math.max(1, Math.ceil(cpus * 1_000))}m`;
 }

@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
-import { defined } from "../../../shared/defined.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
@@ -41,7 +40,7 @@ import { WatchedJobs } from "./watched-jobs.ts";
 const LAUNCH_ATTEMPTS = 5;
 const CLEAN_UP_MS = 60_000;
 const RIGHTS_CACHE_MS = 10 * 60_000;
-/** A Job may take as long as its pod to be deleted. */
+/** Deleting a Job may take as long as deleting its pod. */
 const REMOVAL_SLACK_MS = 60_000;
 
 export interface KubernetesRuntimeOptions {
@@ -49,7 +48,7 @@ export interface KubernetesRuntimeOptions {
   readonly pods: PodConfig;
   readonly owner: string;
   readonly shared: boolean;
-  /** Asked right before each request to start a Job; always, when absent. */
+  /** Whether this worker leads; called right before each request to start a Job. Absent means always. */
   readonly isLeading?: (() => boolean) | undefined;
   readonly log: Logger;
   readonly clock?: Clock;
@@ -89,7 +88,7 @@ export class KubernetesRuntime implements Runtime {
   readonly #instance: string;
   readonly #closing = new AbortController();
   #hasLoggedForbidden = false;
-  /** The last result, if it sufficed. */
+  /** The last result, if it was sufficient. */
   #rights: { readonly missing: readonly MissingRight[]; readonly atMs: number } | undefined;
 
   constructor(options: KubernetesRuntimeOptions) {
@@ -179,7 +178,7 @@ export class KubernetesRuntime implements Runtime {
       keep,
       nowMs: this.#clock.now(),
       bootTime: bootTime(),
-      // The actions of other workers in the group are unknown here.
+      // This worker does not know the actions of other workers in the group.
       state: shared ? undefined : owner,
     };
     const orphans = jobs.filter((job) => isOrphanJob(job, options));
@@ -188,7 +187,7 @@ export class KubernetesRuntime implements Runtime {
         await this.#client.remove(job, cleanUpSignal());
       });
     }
-    // The next leader may still be served their actions.
+    // The next leader may still be served these actions.
     for (const job of shared ? jobs.filter((job) => isUnacknowledged(job, options)) : []) {
       await this.#discard(job, () => this.#acknowledge(job, undefined, undefined, cleanUpSignal()));
     }
@@ -210,7 +209,7 @@ export class KubernetesRuntime implements Runtime {
     return `Kubernetes ${version} at ${cluster.server}, namespace ${own}${without}`;
   }
 
-  /** Cached, because probes ask often and granted rights are rarely revoked. */
+  /** Finds missing permissions. Cached, because probes ask often and permissions are rarely revoked. */
   async #missingRights(signal: AbortSignal): Promise<readonly MissingRight[]> {
     const nowMs = this.#clock.monotonicMs();
     if (this.#rights && nowMs - this.#rights.atMs < RIGHTS_CACHE_MS) return this.#rights.missing;
@@ -232,7 +231,7 @@ export class KubernetesRuntime implements Runtime {
     this.#watched.close();
   }
 
-  /** Undefined if the Job was deleted before it started, so that nothing was done. */
+  /** Launches a Job. Resolves to undefined if it was deleted before it started, so that nothing was done. */
   async #launch(
     request: LaunchRequest,
     signal: AbortSignal,
@@ -275,10 +274,10 @@ export class KubernetesRuntime implements Runtime {
       this.#closing.signal.throwIfAborted();
       failure = `it could not be started: ${failureOf(thrown, signal)[1]}`;
     }
-    return this.#follow(job, { launchedMs, ...defined({ failure }) }, request, signal);
+    return this.#follow(job, { launchedMs, failure }, request, signal);
   }
 
-  /** Creates the action's Job, or finds the existing one. Undefined if that is gone meanwhile. */
+  /** Creates the action's Job, or finds the existing one. Undefined if that one is gone meanwhile. */
   async #claim(request: LaunchRequest, signal: AbortSignal): Promise<Claim | undefined> {
     const { pods, owner, stopGraceMs, shared } = this.#options;
     const { action, timeoutMs } = request;
@@ -288,7 +287,7 @@ export class KubernetesRuntime implements Runtime {
     const worker = { owner, instance: this.#instance, launch, lockKey: request.lockKey };
     const labels = jobMetadata(action, worker, overMs, this.#clock.now());
     const secret = request.connection && !request.mounted ? `${name}-${launch}` : undefined;
-    const options = { pods, labels, stopGraceMs, ...defined({ secret }) };
+    const options = { pods, labels, stopGraceMs, secret };
     const created = await this.#client.create(jobManifest(request, options), signal);
     if (created?.isFirst === false && shared) {
       await this.#discard(created.job, () => this.#removeSuspended(created.job, cleanUpSignal()), action);
@@ -314,8 +313,9 @@ export class KubernetesRuntime implements Runtime {
   }
 
   /**
-   * For a Job that something deleted while it was suspended. Only this worker starts its Jobs: nothing was done, and it may try again. Among
-   * leaders another one may have run it meanwhile: the server decides whether the action is still to be run. Throws `NotLaunched`.
+   * Handles a Job that something deleted while it was suspended. Only this worker starts its Jobs, so nothing was done and
+   * it may try again. With leader election another worker may have run it meanwhile, so the server decides whether it must
+   * still run. Throws `NotLaunched`.
    */
   #relaunch(reason: string): undefined {
     if (this.#options.shared) throw new NotLaunched(reason);
@@ -340,7 +340,10 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
-  /** Whether it is removed without having been started. `started`: another worker, or one that died, has started it, or may have. */
+  /**
+   * Removes a Job if it has not started. Resolves to `started` if another worker, or one that died, has started it or may
+   * have.
+   */
   async #removeSuspended(job: ObservedJob, signal: AbortSignal): Promise<"removed" | "started" | "gone"> {
     for (let seen: ObservedJob | undefined = job; seen; seen = await this.#client.find(job.name, signal)) {
       if (seen.uid !== job.uid) break;
@@ -376,7 +379,7 @@ export class KubernetesRuntime implements Runtime {
 
   async #follow(
     job: ObservedJob,
-    launch: { readonly launchedMs?: number; readonly failure?: string },
+    launch: { readonly launchedMs?: number | undefined; readonly failure?: string | undefined },
     { action, timeoutMs, clockSetMs = 0, ...output }: FollowRequest,
     signal: AbortSignal,
   ): Promise<EndedAction> {
@@ -431,7 +434,7 @@ export class KubernetesRuntime implements Runtime {
     this.#options.log.warn({ error }, "action logs unavailable");
   }
 
-  /** Undefined if it failed. */
+  /** Removes a Job; resolves to undefined if that failed. */
   async #discard<T>(job: ObservedJob, remove: () => Promise<T>, action?: ActionId): Promise<T | undefined> {
     try {
       return await remove();

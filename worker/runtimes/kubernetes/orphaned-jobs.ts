@@ -12,7 +12,7 @@ const CONTROLLER_SLACK_MS = 60_000;
  * that still runs may be another launch.
  */
 export function isUnacknowledged(
-  { labels, end }: Pick<ObservedJob, "labels" | "end">,
+  { labels, end }: ObservedJob,
   { owner, keep }: Pick<SweepOptions, "keep"> & { readonly owner: string },
 ): boolean {
   if (!end || labels[LABEL.owner] !== owner || labels[ANNOTATION.acknowledged] !== undefined) return false;
@@ -21,7 +21,7 @@ export function isUnacknowledged(
 
 /** Whether no worker will adopt a Job that `SELECTOR` found. */
 export function isOrphanJob(
-  { labels, end }: Pick<ObservedJob, "labels" | "end">,
+  { labels, end }: ObservedJob,
   options: SweepOptions & { readonly owner: string },
 ): boolean {
   const acknowledgedMs = Date.parse(labels[ANNOTATION.acknowledged] ?? "");

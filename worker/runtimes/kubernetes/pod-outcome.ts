@@ -1,7 +1,6 @@
 import { constants } from "node:os";
 import { type ActionResult, foldLine, parseResultLine } from "../../../shared/contract/result.ts";
 import type { StopReason } from "../../../shared/deadline.ts";
-import { defined } from "../../../shared/defined.ts";
 import type { Outcome } from "../../core/action/action.ts";
 import { concludeOutcome, failedLaunch } from "../../core/ports/outcome.ts";
 import type { WrittenOutput } from "../log-stream.ts";
@@ -13,7 +12,7 @@ const LAST_LINES = 5;
 const ROUNDING_MS = 1_000;
 
 interface AnyEnding {
-  /** Why the worker or the Job's deadline stopped it. */
+  /** Why the worker, or the Job's deadline, stopped it. */
   readonly stopReason: StopReason | undefined;
   readonly written: WrittenOutput;
   readonly timeoutMs: number;
@@ -29,7 +28,7 @@ export function terminationResult(message: string): ActionResult | undefined {
   return parseResultLine(linesOf(message).at(-1) ?? "");
 }
 
-/** Concludes from the action's container alone, whatever else is in its pod. */
+/** Concludes the outcome from the action's container alone, whatever else is in its pod. */
 export function concludePod(ending: PodEnding): Outcome {
   const { pod, termination, timeoutMs } = ending;
   const stoppedAt = termination.finishedAt ?? new Date(ending.nowMs);
@@ -42,7 +41,9 @@ export function concludePod(ending: PodEnding): Outcome {
   const signal = signalName(termination.signal);
   const outcome = concludeOutcome({
     exitCode: termination.exitCode,
-    ...defined({ signal, stopReason, result }),
+    signal,
+    stopReason,
+    result,
     outOfMemory: termination.reason === "OOMKilled",
     lastLines:
       written.lastLines.length > 0 ? written.lastLines : linesOf(termination.message).slice(-LAST_LINES),
@@ -55,7 +56,7 @@ export function concludePod(ending: PodEnding): Outcome {
   return { ...outcome, class: "internal", message: foldLine(`${disruption}; ${outcome.message}`) };
 }
 
-/** The action ended in time, even if the worker learned it too late. */
+/** Whether the action ended in time, even if the worker learned it too late. */
 function endedInTime({ stopReason, termination, timeoutMs }: PodEnding): boolean {
   const { startedAt, finishedAt } = termination;
   if (stopReason !== "timeout" || !startedAt || !finishedAt) return false;
@@ -70,14 +71,16 @@ export interface VanishedEnding extends AnyEnding {
   readonly startedAt: Date;
 }
 
-/** Its output counts, but success also needs the cluster's confirmation. */
+/** Concludes the outcome of a vanished pod. Its output counts, but success also needs the cluster's confirmation. */
 export function concludeVanished(ending: VanishedEnding): Outcome {
   const { why, exitCode, stopReason, written, timeoutMs, startedAt } = ending;
   const stoppedAt = new Date(ending.nowMs);
   const { result } = written;
   if (exitCode !== undefined || stopReason !== undefined || result?.ok === false) {
     return concludeOutcome({
-      ...defined({ exitCode, stopReason, result }),
+      exitCode,
+      stopReason,
+      result,
       lastLines: exitCode === undefined ? [why] : written.lastLines,
       timeoutMs,
       startedAt,

@@ -51,7 +51,7 @@ export class PodOutput {
     return {
       push: (chunk) => {
         this.#tail = undefined;
-        return this.stream.pace.read(chunk, (part) => lines.push(part));
+        return this.stream.throttle.read(chunk, (part) => lines.push(part));
       },
       end: () => {
         isEnding = true;
@@ -104,7 +104,10 @@ function isSame(one: ActionResult | undefined, other: ActionResult): boolean {
   return (["action", "ok", "class", "message"] as const).every((field) => one?.[field] === other[field]);
 }
 
-/** Whether a line is known: it is from an earlier second than the newest line, or the same number of lines with its time were taken. */
+/**
+ * Whether a line is known: it is from an earlier second than the newest line, or as many lines with its time were already
+ * taken.
+ */
 function isKnown(known: Map<string, number>, since: string | undefined, stamped: string): boolean {
   const { time } = split(stamped);
   if (since !== undefined && time !== "" && secondOf(time) < since) return true;

@@ -1,13 +1,13 @@
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import type { ObservedPod, Reason, Termination } from "./job-objects.ts";
 
-/** `reason: message`, or the one that is set. */
+/** Formats `reason: message`, or the one of them that is set. */
 export function reasonText({ reason, message }: Reason): string {
   if (message === "") return reason;
   return reason === "" || message.startsWith(reason) ? message : `${reason}: ${message}`;
 }
 
-/** By a pod's `reason`. */
+/** Causes by the `reason` of a pod. */
 const POD_REASONS: Readonly<Record<string, string>> = {
   Evicted: "its pod was evicted by its node",
   NodeLost: "its node does not answer",
@@ -17,7 +17,7 @@ const POD_REASONS: Readonly<Record<string, string>> = {
   Preempting: "its pod was preempted by a pod of its node",
 };
 
-/** By the reason of the condition `DisruptionTarget` (KEP-3329). */
+/** Causes by the reason of the condition `DisruptionTarget` (KEP-3329). */
 const DISRUPTIONS: Readonly<Record<string, string>> = {
   PreemptionByScheduler: "its pod was preempted by a pod of higher priority",
   DeletionByTaintManager: "its node became unfit for it",
@@ -54,7 +54,7 @@ export interface StartProblem {
 /** A retry may succeed, for example if a Secret or a network interface was late. */
 const PATIENCE_MS = 5_000;
 
-/** By the reason why a container waits. Others are transient. */
+/** Problems by the reason why a container waits. Others are transient. */
 const PERMANENT: Readonly<Record<string, Required<Omit<StartProblem, "text">>>> = {
   InvalidImageName: { class: "usage", patienceMs: 0 },
   ErrImageNeverPull: { class: "usage", patienceMs: 0 },
@@ -81,13 +81,13 @@ const NORMAL_WAITING: ReadonlySet<string> = new Set(["ContainerCreating", "PodIn
 
 function classOfPull({ reason, message }: Reason): ErrorClass {
   if (reason !== "ErrImagePull" && reason !== "ImagePullBackOff") return "internal";
-  // Not `auth`, which would mean that a BMC refused its credentials.
+  // The class is not `auth`, which would mean that a BMC refused the credentials.
   return /not found|manifest unknown|denied|unauthorized|authentication required/i.test(message)
     ? "usage"
     : "unreachable";
 }
 
-/** The container was created but its program did not start: nothing was done. */
+/** The failure of a container that was created, but whose program did not start. Nothing was done. */
 export function startFailure({ reason, message }: Termination): string | undefined {
   if (reason !== "StartError" && reason !== "ContainerCannotRun") return undefined;
   return `the container could not be started: ${message === "" ? reason : message}`;

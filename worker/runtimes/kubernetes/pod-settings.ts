@@ -1,4 +1,3 @@
-import { defined } from "../../../shared/defined.ts";
 import type { ConfigPart } from "../../config/part.ts";
 import { type SettingsOf, setting } from "../../config/setting.ts";
 import { AnnotationPair, LabelPair, ObjectNameText, Toleration } from "../../document/kubernetes-values.ts";
@@ -52,7 +51,7 @@ export function podConfig(given: Given & ContainerSettings): PodConfig {
   return {
     ...containerConfig(given),
     startTimeoutMs: given.podStartTimeout,
-    ...defined({ serviceAccount }),
+    serviceAccount,
     nodeSelector: given.podNodeSelector,
     tolerations: given.podTolerations,
     pullSecrets: given.podPullSecrets,

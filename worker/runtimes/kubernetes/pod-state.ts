@@ -11,10 +11,10 @@ export type PodState =
       readonly pod: NonNullable<JobSnapshot["pod"]>;
       readonly termination: Termination;
     }
-  /** Its Job has ended or its pod is gone, and the end of its container is unknown. */
+  /** The Job has ended or its pod is gone, and the end of its container is unknown. */
   | { readonly kind: "over" };
 
-/** The state of the action's container: others in the pod may run forever. */
+/** The state of the action's container; other containers in the pod may run forever. */
 export function podState({ job, pod }: JobSnapshot): PodState {
   if (pod?.container.kind === "terminated") return { kind: "ended", pod, termination: pod.container };
   if (isJobOver(job) || isPodOver(pod)) return { kind: "over" };
@@ -22,7 +22,7 @@ export function podState({ job, pod }: JobSnapshot): PodState {
   return { kind: "pending", problem: startProblem(pod) };
 }
 
-/** An acknowledged action has ended, even if its Job continues because of other containers. */
+/** Whether the Job is over. An acknowledged action has ended, even if its Job continues because of other containers. */
 function isJobOver(job: JobSnapshot["job"]): boolean {
   if (job === undefined || job === "gone") return job === "gone";
   return job.end !== undefined || job.labels[ANNOTATION.acknowledged] !== undefined;

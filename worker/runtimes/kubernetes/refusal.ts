@@ -1,7 +1,13 @@
-import type { LaunchRequest } from "../../core/ports/runtime.ts";
+import type { Action } from "../../core/action/action.ts";
+import type { LaunchTerms } from "../../core/ports/runtime.ts";
 
-/** What an action requests that the restricted Pod Security standard forbids, with a reason each. */
-export function refusedFields({ action, terms }: Pick<LaunchRequest, "action" | "terms">): string[] {
+interface RestrictedRequest {
+  readonly action: Action;
+  readonly terms?: LaunchTerms | undefined;
+}
+
+/** Finds what an action requests although the restricted Pod Security standard forbids it, with a reason each. */
+export function refusedFields({ action, terms }: RestrictedRequest): string[] {
   const reasons: string[] = [];
   if (action.networkNamespace) {
     reasons.push(
@@ -22,8 +28,8 @@ export function refusedFields({ action, terms }: Pick<LaunchRequest, "action" | 
   return reasons;
 }
 
-/** One line; undefined if nothing is refused. */
-export function refusal(request: Pick<LaunchRequest, "action" | "terms">): string | undefined {
+/** One line with all reasons; undefined if nothing is refused. */
+export function refusal(request: RestrictedRequest): string | undefined {
   const reasons = refusedFields(request);
   return reasons.length === 0 ? undefined : `the runtime kubernetes refuses ${reasons.join("; and ")}`;
 }

@@ -1,6 +1,6 @@
 import type { NeededRight } from "../../kubernetes/client/needed-right.ts";
 
-/** For running actions in pods, all in the worker's own namespace. */
+/** Permissions for running actions in pods, all in the worker's own namespace. */
 export const RIGHTS: readonly NeededRight[] = [
   {
     group: "batch",

@@ -1,6 +1,6 @@
 import { KubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
 
-/** From here on `podReplacementPolicy` is on by default, without which a Job may create a second pod. */
+/** From this version on, `podReplacementPolicy` is on by default. Without it, a Job may create a second pod. */
 const OLDEST_MINOR = 29;
 
 /** Returns the version of an API server, such as `v1.37.0`. Throws if it is too old. */

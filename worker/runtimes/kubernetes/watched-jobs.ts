@@ -24,9 +24,9 @@ export interface WatchedJobsOptions {
 }
 
 export interface JobSnapshot {
-  /** Undefined until the watch shows it; `gone` if it was deleted or replaced. */
+  /** Undefined until the watch shows the Job; `gone` if it was deleted or replaced. */
   readonly job: ObservedJob | "gone" | undefined;
-  /** Its first pod. */
+  /** The Job's first pod. */
   readonly pod: (ObservedPod & { readonly isGone: boolean }) | undefined;
 }
 
@@ -47,8 +47,8 @@ export class WatchedJobs {
     this.#options = options;
   }
 
-  /** Release the observation after use. */
-  observe(job: Pick<ObservedJob, "name" | "uid" | "labels">): JobObservation {
+  /** Observes a Job. Release the observation after use. */
+  observe(job: ObservedJob): JobObservation {
     const running = this.#run();
     const observation = new JobObservation(job, this.#options, running.jobs.synced, () =>
       this.#release(observation),
@@ -116,19 +116,14 @@ interface Running {
 }
 
 export class JobObservation {
-  readonly #job: Pick<ObservedJob, "name" | "uid" | "labels">;
-  readonly #options: Pick<WatchedJobsOptions, "cluster" | "clock">;
+  readonly #job: ObservedJob;
+  readonly #options: WatchedJobsOptions;
   readonly #onRelease: () => void;
   readonly #released = new AbortController();
   #snapshot: JobSnapshot = { job: undefined, pod: undefined };
   #change = Promise.withResolvers<void>();
 
-  constructor(
-    job: Pick<ObservedJob, "name" | "uid" | "labels">,
-    options: Pick<WatchedJobsOptions, "cluster" | "clock">,
-    synced: Promise<void>,
-    onRelease: () => void,
-  ) {
+  constructor(job: ObservedJob, options: WatchedJobsOptions, synced: Promise<void>, onRelease: () => void) {
     this.#job = job;
     this.#options = options;
     this.#onRelease = onRelease;
@@ -162,7 +157,7 @@ export class JobObservation {
     else if (change.before.uid === this.#snapshot.pod?.uid) this.#podGone();
   }
 
-  /** Requests its pods now, without waiting for the watch. Rejects as `Cluster.list` does. */
+  /** Requests the pods now instead of waiting for the watch. Rejects like `Cluster.list`. */
   async refreshPod(signal: AbortSignal): Promise<void> {
     const { cluster } = this.#options;
     const labelSelector = `${LABEL.key}=${this.#job.labels[LABEL.key]}`;
@@ -200,7 +195,7 @@ export class JobObservation {
     this.#change = Promise.withResolvers();
   }
 
-  /** The watch never shows a Job that was deleted before it began. */
+  /** Requests the Job until it is seen: the watch never shows a Job that was deleted before the watch began. */
   async #requestWhileUnseen(synced: Promise<void>): Promise<void> {
     const { cluster, clock } = this.#options;
     const { signal } = this.#released;
@@ -216,7 +211,7 @@ export class JobObservation {
   }
 }
 
-/** An invalid object is ignored. */
+/** Converts an object; an invalid one is ignored. */
 function projected<O, T>(schema: z.ZodMiniType<O>, see: (object: O) => T, object: unknown): T | undefined {
   const parsed = z.safeParse(schema, object);
   return parsed.success ? see(parsed.data) : undefined;

@@ -9,7 +9,7 @@ const HARNESS = "harness";
 export interface ActionProgram {
   readonly file: string;
   readonly leadingArguments: readonly string[];
-  /** Whether running it twice leaves the machine as after the first run; false if unknown. */
+  /** Whether running it twice leaves the machine in the same state as running it once; false if unknown. */
   isIdempotent(): Promise<boolean>;
 }
 
@@ -33,8 +33,8 @@ export function ownActions(file: string, library: ActionLibrary): ActionPrograms
 }
 
 /**
- * The actions in a directory: either the sources (`main.ts`, and a folder with `action.ts` per action), or bundles (a
- * folder with `action.mjs` per action).
+ * The actions in a directory: either sources (`main.ts`, and a folder with `action.ts` per action) or bundles (a folder with
+ * `action.mjs` per action).
  */
 export function actionFolder(directory: string): ActionPrograms {
   return {

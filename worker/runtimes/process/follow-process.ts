@@ -2,7 +2,6 @@ import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ChildProcess } from "../../../shared/child-process/child-process.ts";
 import { waitUntilDeadline } from "../../../shared/deadline.ts";
-import { defined } from "../../../shared/defined.ts";
 import type { LogLine } from "../../core/action/action.ts";
 import type { OutputOptions } from "../../core/ports/runtime.ts";
 import { FLOOD_GRACE_MS, LogStream } from "../log-stream.ts";
@@ -16,7 +15,7 @@ export interface FollowOptions extends OutputOptions {
   readonly beforeInput: () => Promise<void>;
   readonly input: string;
   readonly timeoutMs: number;
-  /** Between SIGTERM and SIGKILL. */
+  /** Time between SIGTERM and SIGKILL. */
   readonly stopGraceMs: number;
 }
 
@@ -32,19 +31,19 @@ export async function followProcess(options: FollowOptions, signal: AbortSignal)
   child.stdin?.end(input);
   const stopReason = await waitUntilDeadline(timeoutMs, signal, () => child.exited);
   const graceMs = log.isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
-  log.pace.skipPauses();
+  log.throttle.skipPauses();
   if (stopReason) await child.stop(graceMs);
   const exit = await Promise.race([child.exited, sleep(REAP_MS, {}, { ref: false })]);
   await child.kill();
   await child.drain(read);
-  return { ...exit, ...defined({ stopReason }), written: log.end() };
+  return { ...exit, stopReason, written: log.end() };
 }
 
 /** Reads no faster than the log takes it. Never rejects. */
 async function readStream(stream: Readable, name: LogLine["stream"], log: LogStream): Promise<void> {
   try {
     for await (const chunk of stream) {
-      await log.pace.read(chunk, (part) => log.write(name, part));
+      await log.throttle.read(chunk, (part) => log.write(name, part));
     }
   } catch {
     // The pipe was closed; what was read until then counts.

@@ -13,7 +13,7 @@ import { isRunning, type MarkedProcess, processesWith, processHandle } from "./p
 const POLL_MS = 100;
 const ENDING = ".json";
 
-/** Where the processes of a state directory leave their results for a restarted worker. */
+/** The folder where processes of a state directory leave their results for a restarted worker. */
 export interface ProcessState {
   readonly id: string;
   readonly results: string;

@@ -7,7 +7,7 @@ import { parseImageReference } from "../../../shared/contract/image-reference.ts
 import { type StopReason, waitUntilDeadline } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import { type Action, actionKey, type Outcome } from "../../core/action/action.ts";
+import { actionKey, type Outcome } from "../../core/action/action.ts";
 import { bootTime, bootTimeIn } from "../../core/action/boot-time.ts";
 import { concludeOutcome, failedAction } from "../../core/ports/outcome.ts";
 import {
@@ -21,9 +21,9 @@ import {
   type ReturnedAction,
   type Runtime,
 } from "../../core/ports/runtime.ts";
+import { unknownImage } from "../action-library.ts";
 import { type FilePermit, refusalOf } from "../host-refusal.ts";
 import { inputTruncated } from "../orphan.ts";
-import { unknownImage } from "../unknown-image.ts";
 import type { ActionProgram, ActionPrograms } from "./action-program.ts";
 import { followProcess } from "./follow-process.ts";
 import {
@@ -77,7 +77,7 @@ export class ProcessRuntime implements Runtime {
     try {
       const refusal = await refusalOf(request.action, this.#options.permitFile);
       if (refusal) return failedAction(refusal.class, refusal.reason, asked);
-      const program = await this.#programOf(request.action);
+      const program = await this.#programOf(request.action.image);
       if (!program) return failedAction("usage", await this.#unknown(request), asked);
       return await this.#runProgram(program, request, AbortSignal.any([signal, this.#closing.signal]));
     } catch (thrown) {
@@ -90,7 +90,7 @@ export class ProcessRuntime implements Runtime {
     const { state, stopGraceMs } = this.#options;
     const key = actionKey(left.action);
     if (state === undefined) return this.#lost(left);
-    // The launch is recorded before the connection is written: without a handle the action has none.
+    // The launch is recorded before the connection is written, so without a handle the action has no connection.
     if (left.connected && !left.handle && !left.damaged) return this.#notLaunched(state, key);
     const handle = left.handle ?? (await processFor(state, key));
     const runs = handle !== undefined && (await isRunning(handle));
@@ -101,7 +101,7 @@ export class ProcessRuntime implements Runtime {
     if (!result && !stopReason) return this.#lost(left);
     const outcome = concludeOutcome({
       ...(result ? { result, exitCode: result.class ? exitCodeOf(result.class) : EXIT_OK } : {}),
-      ...defined({ stopReason }),
+      stopReason,
       lastLines: [],
       timeoutMs: left.timeoutMs,
       startedAt: left.startedAt,
@@ -130,12 +130,12 @@ export class ProcessRuntime implements Runtime {
   }
 
   async #lost({ action }: ReturnedAction): Promise<Adoption> {
-    const program = await this.#programOf(action);
+    const program = await this.#programOf(action.image);
     const reason = "the worker was restarted, and the action's process is gone without a result";
     return { kind: "lost", reason, idempotent: (await program?.isIdempotent()) ?? false };
   }
 
-  async #programOf({ image }: Pick<Action, "image">): Promise<ActionProgram | undefined> {
+  async #programOf(image: string): Promise<ActionProgram | undefined> {
     const name = parseImageReference(image)?.name;
     return name === undefined ? undefined : this.#programs.find(name);
   }
@@ -242,8 +242,8 @@ export class ProcessRuntime implements Runtime {
   }
 
   /**
-   * An action waits for its connection: if its launch cannot be recorded, it is killed and has done nothing. An action that
-   * brings its own connection is already running: it continues, and is found by its variables.
+   * Records the launch. An action that waits for its connection is killed if that fails, and has done nothing. An action
+   * with its own connection is already running; it continues, and is found by its variables.
    */
   async #record({ connection, onLaunch }: LaunchRequest, child: ChildProcess): Promise<void> {
     if (!onLaunch) return;

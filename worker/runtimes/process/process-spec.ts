@@ -4,13 +4,13 @@ import { WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
 export const LABEL_VARIABLE = {
   state: "PBNJ_WORKER_STATE",
   key: "PBNJ_ACTION_KEY",
-  /** Its deadline, ISO 8601: long after that it is an orphan. */
+  /** The deadline in ISO 8601. Long after it, the process is an orphan. */
   deadline: "PBNJ_ACTION_DEADLINE",
-  /** The deadline as time since boot. */
+  /** The deadline as a boot time. */
   deadlineBootTime: "PBNJ_ACTION_DEADLINE_BOOT_TIME",
 } as const;
 
-/** What a child needs to find programs and certificates, and its language. */
+/** Variables with which a child finds programs, certificates and its language. */
 const INHERITED = [
   "PATH",
   "HOME",

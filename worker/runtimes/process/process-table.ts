@@ -11,10 +11,10 @@ export async function processHandle(pid: number): Promise<LaunchHandle> {
   return { pid, start: start ?? null, boot: boot ?? null };
 }
 
-/** Whether that process still runs; a zombie does not. */
+/** Whether that process still runs. A zombie does not. */
 export async function isRunning({ pid, start, boot: bootThen }: LaunchHandle): Promise<boolean> {
   const boot = await bootId();
-  // A process that ended before it was read has no start time: its ID belongs to another one.
+  // A process that ended before it was read has no start time, so its ID belongs to another one.
   if (typeof pid !== "number" || (start ?? null) === null || bootThen !== (boot ?? null)) return false;
   if (boot === undefined) return (await startByPs(pid)) === start;
   const stat = await statOf(pid);

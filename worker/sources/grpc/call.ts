@@ -26,7 +26,7 @@ import type { Channel } from "./channel.ts";
 export interface CallOptions {
   /** Ends the call at once; it rejects with the signal's reason. */
   readonly signal: AbortSignal;
-  /** Sent to the server, which times out as well. The caller measures the time itself. */
+  /** Sent to the server, which times out as well. The caller must enforce it itself. */
   readonly timeoutMs: number;
   /** A larger answer fails the call. */
   readonly readMaxBytes: number;
@@ -36,8 +36,8 @@ export interface CallOptions {
 const PREFIX_BYTES = 5;
 
 /**
- * One unary gRPC call on a channel. Calls are held by the thousand: one needs a third of the memory of a call through a Connect
- * client. Rejects with a `ConnectError`, or with the signal's reason.
+ * Makes one unary gRPC call on a channel. Thousands of calls may be held at a time, and each needs a third of the memory of
+ * a Connect client's call. Rejects with a `ConnectError`, or with the signal's reason.
  */
 export async function callUnary<I extends DescMessage, O extends DescMessage>(
   channel: Channel,
@@ -51,7 +51,10 @@ export async function callUnary<I extends DescMessage, O extends DescMessage>(
   return message;
 }
 
-/** Calls a method that answers with any number of messages. Resolves to all of them when the answer has ended. Rejects as `callUnary` does. */
+/**
+ * Calls a method that answers with any number of messages. Resolves to all of them when the answer has ended. Rejects like
+ * `callUnary`.
+ */
 export async function callStreaming<I extends DescMessage, O extends DescMessage>(
   channel: Channel,
   method: DescMethodServerStreaming<I, O>,
@@ -113,7 +116,7 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
     stream.on("response", (fields) => {
       try {
         headers = webHeaders(fields);
-        // A proxy's page is no message: its first bytes are not a length.
+        // The page of a proxy is not a message: its first bytes are not a length.
         validateResponse(fields[":status"] ?? 0, headers);
       } catch (thrown) {
         cancel(thrown);
@@ -127,12 +130,12 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
       chunks.push(chunk);
       received += chunk.length;
       if (prefix.length < PREFIX_BYTES) prefix = Buffer.concat([prefix, chunk.subarray(0, PREFIX_BYTES)]);
-      // The announced length counts as well: the worker would wait for a server that never sends it.
+      // The announced length counts as well; otherwise the worker would wait for a server that never sends it.
       const announced = prefix.length < PREFIX_BYTES ? 0 : prefix.readUInt32BE(1);
       if (Math.max(announced, received - PREFIX_BYTES) <= readMaxBytes) return;
       cancel(new ConnectError(`an answer of more than ${readMaxBytes} bytes`, Code.ResourceExhausted));
     });
-    // When a connection is lost, Node invents the code; the connection's own error is right.
+    // When a connection is lost, Node invents a code. The connection's own error is right.
     stream.on("error", (error) => {
       const reset = error instanceof ConnectError ? undefined : resetError(stream.rstCode);
       fail(reset ?? networkError(error));
@@ -150,7 +153,7 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
   });
 }
 
-/** The messages of an answer. Throws the server's error status, or that they cannot be read, as a `ConnectError`. */
+/** The messages of an answer. Throws a `ConnectError` with the server's status, or because they cannot be read. */
 export function* messagesOf<O extends DescMessage>(
   { headers, trailer, body }: Answer,
   schema: O,
@@ -212,7 +215,7 @@ function resetError(rstCode: number | undefined): ConnectError | undefined {
   }
 }
 
-/** A connection that cannot be opened, or was lost, may work on the next attempt. */
+/** The error of a connection that cannot be opened or was lost. The next attempt may succeed. */
 function networkError(thrown: unknown): ConnectError {
   return thrown instanceof ConnectError ? thrown : ConnectError.from(thrown, Code.Unavailable);
 }

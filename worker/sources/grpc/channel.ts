@@ -14,7 +14,7 @@ export type ChannelOptions = ServerOptions & Partial<KeepAlive>;
  */
 const PING_INTERVAL_MS = 30_000;
 const PING_TIMEOUT_MS = 15_000;
-/** Far beyond what any limit on calls needs: a server that allows one call per connection is broken. */
+/** Far more than any limit on calls requires: a server that allows one call per connection is broken. */
 const MOST_CONNECTIONS = 64;
 
 /**
@@ -26,7 +26,7 @@ export class Channel implements SessionManager {
   readonly #dialer: Dialer;
   readonly #keepAlive: KeepAlive;
   readonly #closing = new AbortController();
-  /** In use, or ending their last calls. */
+  /** Connections in use, or ending their last calls. */
   #connections: readonly Http2Connection[] = [];
   #opening: Promise<Http2Connection> | undefined;
 
@@ -39,7 +39,7 @@ export class Channel implements SessionManager {
     this.#keepAlive = { pingIntervalMs, pingTimeoutMs };
   }
 
-  /** Whether the next call goes to the same server as the last one: a server is not replaced on an open connection. */
+  /** Whether the next call goes to the same server as the last one. A server is not replaced on an open connection. */
   get connected(): boolean {
     return this.#connections.some(({ retired }) => !retired);
   }
@@ -60,7 +60,7 @@ export class Channel implements SessionManager {
     this.#connections.find((connection) => connection.owns(stream))?.heard();
   }
 
-  /** Ends every connection and every call; resolves when the sockets are closed. Calls after it fail. */
+  /** Ends every connection and call. Resolves when the sockets are closed. Later calls fail. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#opening?.catch(() => undefined);

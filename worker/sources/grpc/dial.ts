@@ -6,26 +6,26 @@ import {
   getCACertificates,
 } from "node:tls";
 import { defined } from "../../../shared/defined.ts";
+import { zoneProblem } from "../../../shared/ip-address.ts";
 import type { Secret } from "../../../shared/secret.ts";
-import { zoneProblem } from "../../../shared/zone-problem.ts";
 import { type Address, type HttpProxy, isDirect, openTunnel } from "./http-proxy.ts";
 
-/** Where a tink server is and how to trust it. */
+/** The address of a tink server, and how to trust it. */
 export interface ServerOptions {
   /** `host:port`, or `host` with the API's default port 42113; IPv6 addresses in brackets. */
   readonly server: string;
-  /** False speaks HTTP/2 in plain text, as a tink server without a certificate does. */
+  /** False means HTTP/2 in plain text, like a tink server without a certificate. */
   readonly tls: boolean;
   /** Accepts any certificate. */
   readonly insecureTls?: boolean;
   /** PEM certificates to trust instead of Node's and the system's. */
   readonly ca?: string;
-  /** PEM, with its chain. */
+  /** A client certificate in PEM, with its chain. */
   readonly clientCertificate?: string;
   readonly clientKey?: Secret;
-  /** The name to ask for and to verify, where it is not the host's. */
+  /** The name to request and verify, if it is not the host's. */
   readonly serverName?: string;
-  /** For the TCP connection and the TLS handshake together; a proxy has as long for its answer. */
+  /** Time for the TCP connection and the TLS handshake together; a proxy gets as much for its answer. */
   readonly connectTimeoutMs?: number;
   readonly proxy?: HttpProxy;
 }
@@ -40,13 +40,13 @@ export interface Dialer {
 const DEFAULT_PORT = 42_113;
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Throws a `TypeError` when `options.server` is not an address. Opens nothing yet. */
+/** Creates a dialer. Throws a `TypeError` if `options.server` is not an address. Opens nothing. */
 export function createDialer(options: ServerOptions): Dialer {
   const { host, port } = addressOf(options.server);
   const address = { host, port, noDelay: true };
   const secure = options.tls ? tlsOptions(options, host) : undefined;
   const { proxy, connectTimeoutMs: timeoutMs = CONNECT_TIMEOUT_MS } = options;
-  // A zone is only for this host (RFC 6874), and no URL may have one.
+  // A zone is valid only on this host (RFC 6874), and URLs cannot contain one.
   const bare = host.replace(/%.*$/, "");
   const authority = bare.includes(":") ? `[${bare}]` : bare;
   return {
@@ -68,12 +68,12 @@ export function createDialer(options: ServerOptions): Dialer {
   };
 }
 
-/** Throws a `TypeError` if the server is no address. */
-export function usesProxy({ server, proxy }: Pick<ServerOptions, "server" | "proxy">): boolean {
+/** Whether the server is reached through a proxy. Throws a `TypeError` if the server is not an address. */
+export function usesProxy({ server, proxy }: ServerOptions): boolean {
   return proxy !== undefined && !isDirect(proxy.noProxy, addressOf(server));
 }
 
-/** Parses `ServerOptions.server`. Throws a `TypeError` if it is no address. */
+/** Parses `ServerOptions.server`. Throws a `TypeError` if it is not an address. */
 export function addressOf(server: string): Address {
   const address =
     /^(?:\[(?<ipv6>[0-9a-f:.]+(?:%[^\s[\]/?#@]+)?)\]|(?<name>[^\s:/?#@[\]]+))(?::(?<port>\d{1,5}))?$/i;
@@ -94,7 +94,7 @@ function tlsOptions(options: ServerOptions, host: string): ConnectionOptions {
     rejectUnauthorized: !options.insecureTls,
     // No certificate names the zone of a link-local address.
     checkServerIdentity: (name, certificate) => checkServerIdentity(name.replace(/%.*$/, ""), certificate),
-    // Company roots are installed in the system's store, not in Node's.
+    // Companies install their root certificates in the system's store, not in Node's.
     ca: options.ca ?? [...getCACertificates("default"), ...getCACertificates("system")],
     ...defined({
       servername: serverName,
@@ -104,7 +104,7 @@ function tlsOptions(options: ServerOptions, host: string): ConnectionOptions {
   };
 }
 
-/** Without this bound, a host that drops packets holds every call for minutes, until the system times out. */
+/** Limits the time to connect. Otherwise a host that drops packets holds every call for minutes, until the system times out. */
 function boundConnecting(socket: Socket, connected: "connect" | "secureConnect", ms: number): void {
   const timer = setTimeout(() => {
     socket.destroy(Object.assign(new Error(`no connection within ${ms} ms`), { code: "ETIMEDOUT" }));

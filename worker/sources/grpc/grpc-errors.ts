@@ -2,7 +2,6 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { oneLine } from "../../../shared/contract/result.ts";
 import { TimeoutReached } from "../../../shared/timeout.ts";
 import type { Acknowledgement, Poll } from "../../core/ports/source.ts";
-import { saysGone } from "./gone.ts";
 
 /** Converts anything a call threw to a failed poll. */
 export function failedPollOfError(thrown: unknown): Poll & { readonly kind: "failed" } {
@@ -40,7 +39,7 @@ function rpcErrorOf(thrown: unknown): ConnectError {
   return ConnectError.from(thrown);
 }
 
-/** One line. A host with several addresses fails with one error per address and an empty message. */
+/** The reason in one line. A host with several addresses fails with one error per address and an empty message. */
 function reasonOf(error: ConnectError): string {
   const cause = error.cause;
   const inner =
@@ -48,7 +47,7 @@ function reasonOf(error: ConnectError): string {
   return oneLine(plain(error.rawMessage) || inner.join("; ") || codeName(error.code));
 }
 
-/** Removes source positions from OpenSSL's messages, and advice that this worker follows anyway from Node's. */
+/** Removes source positions from OpenSSL's messages, and advice from Node's that this worker already follows. */
 function plain(message: string): string {
   const [, openSsl] = /^[\dA-F]+:error:[\dA-F]+:[^:]*:[^:]*:([^:]+)/i.exec(message) ?? [];
   if (openSsl === "wrong version number") return "the server does not use TLS";
@@ -57,4 +56,25 @@ function plain(message: string): string {
     /; if the root CA is installed locally, try running Node\.js with --use-system-ca$/,
     "",
   );
+}
+
+/**
+ * Whether the server itself says that it has no such workflow, or that the workflow was recreated (tink server,
+ * ReportActionStatus). The text counts as well as the code, because a proxy may answer with its own gRPC status.
+ */
+export function saysGone(thrown: unknown): boolean {
+  const { code, isWireError, rawMessage } = ConnectError.from(thrown);
+  if (!isWireError) return false;
+  if (code === Code.NotFound) return /\b(action|workflow) not found\b/i.test(rawMessage);
+  return code === Code.Internal && saysMissingWorkflow(rawMessage);
+}
+
+/**
+ * Whether the message is about a missing workflow. The server answers Internal both when its store fails and when the
+ * workflow is gone. In the latter case, the message ends with the Kubernetes client's text, `Workflow.tinkerbell.org "name"
+ * not found`.
+ */
+function saysMissingWorkflow(message: string): boolean {
+  const [, why = ""] = message.split("error getting workflow:");
+  return why.trimEnd().endsWith(" not found");
 }

@@ -8,7 +8,7 @@ import { Secret } from "../../../shared/secret.ts";
 import { redactor } from "../../../shared/secret-forms.ts";
 import { textOf } from "../../../shared/text-of.ts";
 
-/** Host, IPv6 with its zone and without brackets, and port. */
+/** A host, IPv6 with its zone and without brackets, and a port. */
 export interface Address {
   readonly host: string;
   readonly port: number;
@@ -16,13 +16,16 @@ export interface Address {
 
 /** An HTTP proxy between the worker and the tink server, as the variables HTTPS_PROXY and NO_PROXY describe it. */
 export interface HttpProxy {
-  /** `http://` or `https://`, perhaps with user and password. */
+  /** A URL of `http://` or `https://`, which may contain user and password. */
   readonly url: Secret;
-  /** What is reached directly: names with their subdomains, addresses, networks, each perhaps with a port, or `*`. */
+  /**
+   * Targets that are reached directly: names with their subdomains, addresses or networks, each with an optional port, or
+   * `*`.
+   */
   readonly noProxy: string;
 }
 
-/** Why a tunnel failed: the cause of a `ConnectError`, which has an `instanceof` of its own. */
+/** The reason why a tunnel failed. It is the cause of a `ConnectError`, whose class has its own `instanceof`. */
 export class ProxyError extends Error {
   override readonly name = "ProxyError";
 }
@@ -30,7 +33,7 @@ export class ProxyError extends Error {
 const OK = 200;
 const LONGEST_REASON = 500;
 
-/** Whether the address is reached without the proxy. Loopback always is, as for every program in Go. */
+/** Whether the address is reached without the proxy. Loopback always is, like in every Go program. */
 export function isDirect(noProxy: string, { host, port }: Address): boolean {
   const name = host.toLowerCase().replace(/%.*$/, "").replace(/\.$/, "");
   if (name === "localhost" || isIn(name, "127.0.0.0/8") || isIn(name, "::1/128")) return true;
@@ -48,7 +51,7 @@ export function isDirect(noProxy: string, { host, port }: Address): boolean {
     });
 }
 
-/** Whether an address is in a network, or the same; false for a name and for a wrong network. */
+/** Whether an address is equal to or within a network; false for a name and for an invalid network. */
 function isIn(address: string, network: string): boolean {
   const [base = "", prefix] = network.split("/");
   const family = isIP(address) === 6 ? "ipv6" : "ipv4";
@@ -83,7 +86,7 @@ export async function openTunnel(
     agent: false,
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
   });
-  // A proxy may repeat what it was sent.
+  // A proxy may repeat what was sent to it.
   const redact = redactor({
     username: decodeURIComponent(username),
     password: new Secret(decodeURIComponent(password)),

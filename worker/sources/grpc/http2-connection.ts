@@ -2,12 +2,41 @@ import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
   connect,
+  type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
 } from "node:http2";
 import type { Socket } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
 import type { Dialer } from "./dial.ts";
-import { repairStatus } from "./repair-status.ts";
+
+const MESSAGE = "grpc-message";
+const DETAILS = "grpc-status-details-bin";
+
+/**
+ * Repairs a gRPC status that Connect cannot decode, so that its code is kept: removes malformed details, and keeps a message
+ * with malformed percent-encoding as it was sent (gRPC over HTTP/2, Responses).
+ */
+export function repairStatus(fields: IncomingHttpHeaders): void {
+  if (isReadable(fields)) return;
+  delete fields[DETAILS];
+  if (isReadable(fields)) return;
+  fields[MESSAGE] = encodeURIComponent(String(fields[MESSAGE]));
+}
+
+function isReadable(fields: IncomingHttpHeaders): boolean {
+  try {
+    const headers = new Headers();
+    for (const name of ["grpc-status", MESSAGE, DETAILS]) {
+      const value = fields[name];
+      if (value !== undefined) headers.set(name, String(value));
+    }
+    findTrailerError(headers);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export interface KeepAlive {
   /** How long a connection with open calls may be silent before it is probed with a PING. */
@@ -16,10 +45,10 @@ export interface KeepAlive {
   readonly pingTimeoutMs: number;
 }
 
-/** From the first byte to the server's settings, connecting included. */
+/** Time from the first byte to the server's settings, including connecting. */
 const SETTINGS_TIMEOUT_MS = 20_000;
 
-/** One HTTP/2 connection. It can be used from the moment `openConnection` resolved until it is `retired`. */
+/** One HTTP/2 connection. It can be used from the moment `openConnection` resolves until it is `retired`. */
 export class Http2Connection {
   readonly #session: ClientHttp2Session;
   readonly #socket: Socket;
@@ -69,8 +98,8 @@ export class Http2Connection {
       this.#streams.delete(stream);
       this.#endWhenDone();
       if (answered && stream.readableEnded) return;
-      // A stream that ends early without an error code would leave its call hanging. A code that the server sent takes
-      // precedence; when the connection is lost, Node invents one.
+      // A stream that ends early without an error code would leave its call hanging. A code from the server takes precedence;
+      // when the connection is lost, Node invents one.
       const fail = () => stream.emit("error", lost());
       if (this.retired) fail();
       else process.nextTick(fail);
@@ -82,7 +111,7 @@ export class Http2Connection {
     return stream.session === this.#session;
   }
 
-  /** The server sent something. */
+  /** Records that the server has sent something. */
   heard(): void {
     if (!this.retired) this.#probe.refresh();
   }
@@ -97,7 +126,7 @@ export class Http2Connection {
     await closed;
   }
 
-  /** After a GOAWAY the server ignores the calls it had not seen by then (RFC 9113 section 6.8). */
+  /** Stops new calls. After a GOAWAY, the server ignores the calls that it had not seen (RFC 9113 section 6.8). */
   #retire(lastStreamId: number): void {
     this.#retired = true;
     for (const stream of this.#streams) {
@@ -128,8 +157,8 @@ export class Http2Connection {
 }
 
 /**
- * Opens a connection and waits for the server's settings: they are the first frame that an HTTP/2 server sends
- * (RFC 9113 section 3.4) and limit the calls. Rejects with the reason if they do not arrive.
+ * Opens a connection and waits for the server's settings. They are the first frame of an HTTP/2 server (RFC 9113 section
+ * 3.4) and limit the calls. Rejects with the reason if they do not arrive.
  */
 export async function openConnection(
   dialer: Dialer,
@@ -144,7 +173,7 @@ export async function openConnection(
     failure ??= error;
     destroy(session, socket);
   };
-  // Never removed: an error without a listener ends the process, and a TLS alert leaves the socket open.
+  // This listener is never removed: an error without a listener ends the process, and a TLS alert leaves the socket open.
   session.on("error", onFailure);
   socket.on("error", onFailure);
   const onAbort = () => destroy(session, socket, closing());
@@ -164,7 +193,7 @@ export async function openConnection(
   }
 }
 
-/** A session that is closing waits for the server to close as well, so the socket is destroyed, too. */
+/** Destroys the session and its socket, because a closing session waits for the server to close as well. */
 function destroy(session: ClientHttp2Session, socket: Socket, reason?: Error): void {
   session.destroy(reason);
   socket.destroy(reason);

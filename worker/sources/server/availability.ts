@@ -22,26 +22,26 @@ export interface Failure {
 interface Down {
   readonly sinceMs: number;
   failure: Failure;
-  /** The agent IDs whose lanes have noticed. */
+  /** The agent IDs of lanes that have noticed the outage. */
   readonly lanes: Set<string>;
   /** Probes in flight. */
   probing: number;
-  /** Aborted when a probe fails. */
+  /** Aborts when a probe fails. */
   probe: AbortController;
-  /** Probes so far, including those of an outage right before. */
+  /** The number of probes, including those of an outage right before. */
   probes: number;
   isLogged: boolean;
-  /** Begun right after another one. */
+  /** Whether the outage began right after another one. */
   readonly isAgain: boolean;
-  /** Aborted to probe without waiting any longer. */
+  /** Aborts to probe without further waiting. */
   now: AbortController;
 }
 
 const FIRST_PROBE_MS = 500;
-/** One call of a worker costs little, and its machines wait for it. */
+/** The longest pause between probes: a call costs little, and the machines wait for it. */
 const MOST_PROBE_MS = 5_000;
 const CHECK_MS = 100;
-/** An available server holds a poll. An unavailable one, or a proxy in its place, refuses it faster than this. */
+/** An available server holds a poll. An unavailable one, or a proxy in front of it, refuses it faster than this. */
 const HELD_MS = 500;
 /**
  * After an outage waiting calls resume within eight seconds, but not slower than 125 nor faster than 500 per second. The server holds
@@ -50,17 +50,17 @@ const HELD_MS = 500;
 const RELEASE = { withinS: 8, leastPerS: 125, mostPerS: 500, everyMs: 40 } as const;
 
 /**
- * Whether one server is available. During an outage, one call at a time probes it, with growing pauses, and all others
- * wait; afterwards they resume spread out. An outage logs one warning, however many lanes there are and
- * however often it is interrupted.
+ * Tracks whether one server is available. During an outage, one call at a time probes the server with growing pauses, and
+ * all others wait. Afterwards they resume gradually. An outage logs one warning, however many lanes there are and however
+ * often it is interrupted.
  */
 export class Availability implements Outage {
   readonly #options: AvailabilityOptions;
   readonly #closing = new AbortController();
-  /** First in, first out. */
+  /** Waiting calls in order of arrival. */
   readonly #waiting = new Set<() => void>();
   #down: Down | undefined;
-  /** The previous outage: one that follows at once continues its backoff. */
+  /** The previous outage. One that follows immediately continues its backoff. */
   #before = { probes: 0, endedMs: Number.NEGATIVE_INFINITY };
   #mayProbe = false;
   #isReleasing = false;
@@ -121,7 +121,7 @@ export class Availability implements Outage {
     }
   }
 
-  /** Something that usually fails with the server works again. */
+  /** Probes now, because something that usually fails together with the server works again. */
   probeNow(): void {
     const down = this.#down;
     if (!down) return;
@@ -171,7 +171,10 @@ export class Availability implements Outage {
     }
   }
 
-  /** Lets one call through, and another if it ends without a result. Resolves when one has failed, or the outage has ended. */
+  /**
+   * Lets one call through, and another one if it ends without a result. Resolves when one has failed, or when the outage has
+   * ended.
+   */
   async #probe(down: Down): Promise<void> {
     down.probe = new AbortController();
     const { signal } = down.probe;

@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { Host } from "../../../shared/contract/connection.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Problem } from "../../../shared/document/problem.ts";
-import type { Secret } from "../../../shared/secret.ts";
+import { Secret } from "../../../shared/secret.ts";
 import type { Environment } from "../../../shared/tracing/variables.ts";
 import { type CrossCheck, needs } from "../../config/cross-check.ts";
 import type { ConfigPart, Loading } from "../../config/part.ts";
@@ -9,8 +10,45 @@ import { type SettingsOf, setting } from "../../config/setting.ts";
 import { readTlsFiles, tlsRules } from "../../config/tls-files.ts";
 import { Duration, Text, Toggle } from "../../document/value-types.ts";
 import type { HttpProxy } from "../grpc/http-proxy.ts";
-import { ProxyAddress } from "./proxy-address.ts";
-import { ServerAddress } from "./server-address.ts";
+
+const DEFAULT_PORT = 42_113;
+
+const SERVER_EXPECTATION = "must be host:port, such as tinkerbell.example.org:42113 or [2001:db8::1]:42113";
+
+/** An address as `host`, `host:port` or `[IPv6]:port`. The parsed value always has a port. */
+export const ServerAddress = z.string().transform((text, context) => {
+  const match = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text.trim());
+  const [, host = "", port = String(DEFAULT_PORT)] = match ?? [];
+  if (Host.safeParse(host).success && Number(port) >= 1 && Number(port) <= 65_535) {
+    return `${host}:${Number(port)}`;
+  }
+  context.issues.push({ code: "custom", message: SERVER_EXPECTATION, input: text });
+  return z.NEVER;
+});
+
+const EXPECTATION =
+  "must be http://host:port or https://host:port, perhaps with user:password@ before the host, or off";
+
+/** The URL of an HTTP proxy, which may contain a password; undefined for `off`. */
+const ProxyAddress = z.string().transform((text, context) => {
+  const given = text.trim();
+  if (given === "off") return undefined;
+  // The scheme is optional, like in Go.
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `http://${given}`;
+  if (isProxy(url)) return new Secret(url);
+  context.issues.push({ code: "custom", message: EXPECTATION, input: text });
+  return z.NEVER;
+});
+
+function isProxy(text: string): boolean {
+  try {
+    const { protocol, hostname, pathname, username, password, search, hash } = new URL(text);
+    decodeURIComponent(username + password);
+    return /^https?:$/.test(protocol) && hostname !== "" && pathname === "/" && search === "" && hash === "";
+  } catch {
+    return false;
+  }
+}
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -131,7 +169,7 @@ export interface ServerConfig {
 interface ServerPart {
   /** Absent without a tink server to poll. */
   readonly server?: ServerConfig;
-  /** Between attempts of a call. */
+  /** The longest pause between attempts of a call. */
   readonly backoffMaxIntervalMs: number;
 }
 
@@ -157,7 +195,7 @@ function config(given: Given, { read }: Loading): ServerPart {
   };
 }
 
-/** Tinkerbell's own agent has other transports. */
+/** Warns about a transport of Tinkerbell's agent that this worker does not have. */
 function variableProblems({ AGENT_TRANSPORT: transport }: Environment): readonly Problem[] {
   if (!transport || transport.toLowerCase() === "grpc") return [];
   return [{ source: "AGENT_TRANSPORT", message: "must be grpc: other transports are not supported" }];

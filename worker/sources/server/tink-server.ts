@@ -19,11 +19,11 @@ import { Availability, type Failure } from "./availability.ts";
 
 type ApiName = "current" | "legacy";
 
-/** An API of tink servers besides the current one. */
+/** An API of tink servers in addition to the current one. */
 export interface ServerApi {
   /** Uses a channel that the caller closes. */
   connect(channel: Channel): TinkApi;
-  /** Asks the server whether it speaks this API. Rejects when it does not answer; has a timeout of its own. */
+  /** Asks the server whether it speaks this API. Rejects if it does not answer; has its own timeout. */
   speaks(channel: Channel, agentId: string): Promise<boolean>;
 }
 
@@ -31,7 +31,7 @@ interface TinkServerTerms {
   readonly api: ApiName | "auto";
   readonly clock: Clock;
   readonly log: Logger;
-  /** The longest wait between two attempts to reach a server that is unavailable. */
+  /** The longest wait between two attempts to reach an unavailable server. */
   readonly maxBackoffMs: number;
   /** Whether this worker leads, if only one of several may send anything. */
   readonly isLeading?: () => boolean;
@@ -43,9 +43,9 @@ interface TinkServerTerms {
 
 export interface TinkServerOptions extends TinkServerTerms {
   readonly apis: Readonly<Record<ApiName, TinkApi>>;
-  /** Asks the server whether it speaks the deprecated API. Rejects when it does not answer; has a timeout of its own. */
+  /** Asks the server whether it speaks the deprecated API. Rejects if it does not answer; has its own timeout. */
   readonly speaksLegacy: (agentId: string) => Promise<boolean>;
-  /** A connection that is still open leads to the server that was asked last. */
+  /** The connection to the server. While it is open, it leads to the server that was asked last. */
   readonly connection: Connection;
 }
 
@@ -61,7 +61,7 @@ export interface ConnectOptions extends TinkServerTerms, TinkApiOptions {
 const NOT_LEADING = "another worker may lead";
 const LONGEST_WAIT_MS = 60_000;
 
-/** Opens a tink server. Throws a `TypeError` when `options.server` is not an address; connects with the first call. */
+/** Opens a tink server. Throws a `TypeError` if `options.server` is not an address. Connects with the first call. */
 export function connectTinkServer(options: ConnectOptions): TinkServer {
   const { legacy } = options;
   const channel = new Channel(createDialer(options), options);
@@ -74,11 +74,11 @@ export function connectTinkServer(options: ConnectOptions): TinkServer {
 }
 
 /**
- * The tink server that all lanes share. It uses the API that the server speaks, and asks for it once per connection. While the server is
- * unavailable it makes no calls: a poll fails at once with the outage, which its lane waits for; a report waits itself.
- *
- * With several workers, it lets through only what the leader may send: this process may have been suspended, or without a network. The
- * next leader then adopts its actions and reports them; a report is repeated here only in case this worker leads again.
+ * The tink server that all lanes share. It detects the API that the server speaks once per connection. While the server is
+ * unavailable, it makes no calls: a poll fails immediately with the outage, which its lane waits for; a report waits itself.
+ * With several workers, it sends only what the leader may send, because this process may have been suspended or without a
+ * network. The next leader then adopts its actions and reports them; a report is repeated here only in case this worker
+ * leads again.
  */
 export class TinkServer implements Source {
   readonly isShared: boolean;
@@ -87,7 +87,7 @@ export class TinkServer implements Source {
   readonly #options: TinkServerOptions;
   readonly #isLeading: () => boolean;
   readonly #availability: Availability;
-  /** The last answer to what the server speaks, also once `#chosen` is revoked. */
+  /** The API that the server spoke last, even after `#chosen` was revoked. */
   #known: ApiName | undefined;
   #chosen: ApiName | undefined;
   #asking: Promise<ApiName> | undefined;
@@ -105,7 +105,7 @@ export class TinkServer implements Source {
     this.#availability = new Availability({ clock, log, maxBackoffMs, connected });
   }
 
-  /** Whether the connection that the next call takes is open. */
+  /** Whether the connection for the next call is open. */
   get connected(): boolean {
     return this.#options.connection.connected;
   }
@@ -157,11 +157,11 @@ export class TinkServer implements Source {
     }
   }
 
-  isUnavailable({ agentId }: Pick<ActionId, "agentId">): boolean {
+  isUnavailable({ agentId }: ActionId): boolean {
     return this.#availability.refusal(agentId) !== undefined;
   }
 
-  /** During an outage: something that usually fails with the server works again. */
+  /** Probes the server during an outage, because something that usually fails with it works again. */
   probeNow(): void {
     this.#availability.probeNow();
   }
@@ -180,7 +180,7 @@ export class TinkServer implements Source {
       return failedPollOfError(thrown);
     }
     const poll = await this.#options.apis[api].next(agentId, signal, inFlight);
-    // The server behind the address was replaced by one of the other API.
+    // The server at this address was replaced by one with the other API.
     if (poll.kind === "failed" && poll.code === codeName(Code.Unimplemented)) this.#revoke(api);
     return poll;
   }
@@ -214,8 +214,8 @@ export class TinkServer implements Source {
   }
 
   /**
-   * The API that the server speaks. The report has the same path in both APIs but different messages, so it is never sent before the API
-   * is known. One question at a time. Rejects with the signal's reason, and when the server does not answer.
+   * The API that the server speaks. Reports have the same path in both APIs but different messages, so none is sent before
+   * the API is known. Asks one question at a time. Rejects with the signal's reason, and if the server does not answer.
    */
   async #api(agentId: string, signal: AbortSignal): Promise<ApiName> {
     const { api } = this.#options;
@@ -245,7 +245,7 @@ export class TinkServer implements Source {
     return this.#api(agentId, signal);
   }
 
-  /** The choice was wrong; another call may have revoked it already. */
+  /** Revokes a wrong choice, which another call may have revoked already. */
   #revoke(api: ApiName): void {
     if (this.#chosen === api) this.#chosen = undefined;
   }
@@ -261,7 +261,7 @@ function isRefusal(answer: Acknowledgement): answer is Exclude<Acknowledgement, 
   );
 }
 
-/** In place of a tink server that is not configured. An earlier worker may have left actions to report. */
+/** Replaces a tink server that is not configured. An earlier worker may have left actions to report. */
 export const noTinkServer: Source = {
   servesSeveral: () => false,
   next: async (_agentId, signal) => raceAbort(new Promise<never>(() => undefined), signal),

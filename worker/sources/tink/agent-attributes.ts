@@ -4,7 +4,7 @@ import { type AgentAttributes, AgentAttributesSchema } from "./gen/workflow_pb.t
 
 type Init = MessageInitShape<typeof AgentAttributesSchema>;
 
-/** Sent with every poll. The server stores attributes of up to 256 KiB as an annotation. */
+/** The attributes are sent with every poll. The server stores up to 256 KiB of them as an annotation. */
 const MOST_BYTES = 64 * 1_024;
 const MOST_PARTS = 128;
 const MAX_UINT32 = 0xffff_ffff;
@@ -15,8 +15,9 @@ const MAC = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/;
 const made = new WeakMap<Hardware, AgentAttributes>();
 
 /**
- * A machine's hardware in the form in which Tinkerbell's agent reports that of the machine it runs on, so that one rule can match
- * both. Sizes and speeds are sent as text and as numbers: a server reads those that it knows (Tinkerbell pull request 913). What only an operating system knows, such as usable memory or PCI devices, is absent. Never larger than `MOST_BYTES`.
+ * A machine's hardware in the format in which Tinkerbell's agent reports its own machine, so that one rule can match both.
+ * Sizes and speeds are sent as text and as numbers; a server reads those that it knows (Tinkerbell pull request 913). What
+ * only an operating system knows, such as usable memory or PCI devices, is absent. Never larger than `MOST_BYTES`.
  */
 export function agentAttributes(hardware: Hardware): AgentAttributes {
   const known = made.get(hardware);
@@ -31,7 +32,7 @@ export function agentAttributes(hardware: Hardware): AgentAttributes {
   return attributes;
 }
 
-/** With at most so many parts of a kind. */
+/** The attributes with at most this number of parts of each kind. */
 function attributesOf(hardware: Hardware, most: number): Init {
   const { system, chassis, mainboard, processors, disks, nics } = hardware;
   const bytes = system.memoryBytes ?? sum(hardware.memory.map((module) => module.bytes));
@@ -53,7 +54,9 @@ function attributesOf(hardware: Hardware, most: number): Init {
         size: size ? sizeText(size) : undefined,
         sizeBytes: int64(size),
         ...driveOf(kind),
-        ...{ vendor, model, serialNumber },
+        vendor,
+        model,
+        serialNumber,
       }),
     ),
     network: nics.slice(0, most).map(({ name, mac, speedMbps }) =>
@@ -90,10 +93,10 @@ function present<T extends object>(fields: T) {
     : undefined;
 }
 
-/** Linux's names of controllers: SAS and SATA disks are SCSI devices. */
+/** Names of controllers in Linux: SAS and SATA disks are SCSI devices. */
 const CONTROLLERS: Readonly<Record<string, string>> = { NVMe: "NVMe", SAS: "SCSI", SATA: "SCSI" };
 
-/** From `SAS SSD` or `HDD`. */
+/** Reads a kind such as `SAS SSD` or `HDD`. */
 function driveOf(kind = "") {
   const words = kind.split(" ");
   return {
@@ -102,13 +105,13 @@ function driveOf(kind = "") {
   };
 }
 
-/** A size in the agent's form: rounded up, in powers of 1,024, such as `96GB`. */
+/** A size in the agent's format: rounded up, in powers of 1,024, such as `96GB`. */
 function sizeText(bytes: number): string {
   const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log2(bytes) / 10)));
   return `${Math.ceil(bytes / KB ** power)}${UNITS[power]}`;
 }
 
-/** Undefined if one of them is unknown. */
+/** The sum; undefined if one of the amounts is unknown. */
 function total(amounts: readonly (number | undefined)[]): number | undefined {
   return amounts.includes(undefined) ? undefined : uint32(sum(amounts) || undefined);
 }
@@ -117,7 +120,7 @@ function sum(amounts: readonly (number | undefined)[]): number {
   return amounts.reduce<number>((all, amount) => all + (amount ?? 0), 0);
 }
 
-/** Undefined for 0, which stands for an unknown size. */
+/** A 64-bit integer; undefined for 0, which means an unknown size. */
 function int64(value: number | undefined): bigint | undefined {
   return value ? BigInt(Math.trunc(value)) : undefined;
 }

@@ -1,3 +1,4 @@
+import { ConnectError } from "@connectrpc/connect";
 import type { Hardware } from "../../../shared/bmc/operations/inventory.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { ActionStatus } from "../../core/action/action.ts";
@@ -6,11 +7,15 @@ import { MalformedAction } from "../action-fields.ts";
 import { callUnary } from "../grpc/call.ts";
 import { Channel, type ChannelOptions } from "../grpc/channel.ts";
 import { createDialer } from "../grpc/dial.ts";
-import { saysGone } from "../grpc/gone.ts";
-import { acknowledgementOfError } from "../grpc/grpc-errors.ts";
+import { acknowledgementOfError, failedPollOfError, saysGone } from "../grpc/grpc-errors.ts";
 import { agentAttributes } from "./agent-attributes.ts";
-import { type ActionResponse, WorkflowService } from "./gen/workflow_pb.ts";
-import { pollOfError } from "./poll-error.ts";
+import { PreconditionFailureSchema } from "./gen/precondition_failure_pb.ts";
+import {
+  type ActionResponse,
+  PreconditionFailureViolation,
+  PreconditionFailureViolationSchema,
+  WorkflowService,
+} from "./gen/workflow_pb.ts";
 import { actionOf, statusRequestOf } from "./tink-messages.ts";
 
 /** The calls of one API of tink servers. */
@@ -19,27 +24,27 @@ export interface TinkApi extends ActionSource, StatusSink {}
 export type TinkApiOptions = ChannelOptions & TinkApiTerms;
 
 interface TinkApiTerms {
-  /** Must exceed the minute for which the server holds a call. */
+  /** Must be longer than the minute for which the server holds a call. */
   readonly pollTimeoutMs?: number;
-  /** The server holds a report that it cannot write for a minute, too. */
+  /** The server also holds a report for a minute if it cannot write it. */
   readonly reportTimeoutMs?: number;
-  /** What polls say of the machine of their agent ID. */
+  /** The hardware that polls report for the machine of their agent ID. */
   readonly hardware?: AgentHardware;
 }
 
 interface AgentHardware {
-  /** Undefined while it is unknown. */
+  /** The hardware for an agent ID; undefined while it is unknown. */
   of(agentId: string): Hardware | undefined;
-  /** Aborts when it becomes known; undefined if that is not expected. */
+  /** Returns a signal that aborts when the hardware becomes known; undefined if that is not expected. */
   awaited(agentId: string): AbortSignal | undefined;
 }
 
 const POLL_TIMEOUT_MS = 75_000;
 const REPORT_TIMEOUT_MS = 75_000;
-/** gRPC's usual limit. An action is a few kilobytes. */
+/** The usual limit of gRPC. An action has a few kilobytes. */
 const LARGEST_MESSAGE_BYTES = 4 * 1_024 * 1_024;
 
-/** Opens the current API on a channel of its own. Throws a `TypeError` when the server is not an address. */
+/** Opens the current API on its own channel. Throws a `TypeError` if the server is not an address. */
 export function connectTinkApi(options: TinkApiOptions): TinkApi & { close(): Promise<void> } {
   const channel = new Channel(createDialer(options), options);
   return { ...currentApi(channel, options), close: () => channel.close() };
@@ -69,7 +74,7 @@ export function currentApi(
       signal.throwIfAborted();
       const known = hardware?.of(agentId);
       const request = { agentId, ...(known && { agentAttributes: agentAttributes(known) }) };
-      // The server matches a poll that it holds by what that poll says.
+      // The server matches a held poll by the attributes that it was sent with.
       const outdated = known ? undefined : hardware?.awaited(agentId);
       const either = outdated ? AbortSignal.any([signal, outdated]) : signal;
       try {
@@ -97,7 +102,7 @@ export function currentApi(
       }
     },
 
-    // The server has no call that only reads. It writes nothing when a report repeats what it has.
+    // The server has no read-only call. It writes nothing if a report repeats the state that it has.
     async isGone(running, signal) {
       signal.throwIfAborted();
       try {
@@ -118,4 +123,21 @@ function pollOf(response: ActionResponse, agentId: string): Poll {
     if (!(thrown instanceof MalformedAction)) throw thrown;
     return { kind: "failed", code: "DataLoss", reason: thrown.message };
   }
+}
+
+/** Codes that mean that there is no action. The deadline is longer than the server holds a call. */
+const IDLE_CODES: ReadonlySet<string> = new Set(["NotFound", "FailedPrecondition", "DeadlineExceeded"]);
+
+/** Converts anything `GetAction` threw to a poll. */
+export function pollOfError(thrown: unknown): Exclude<Poll, { kind: "action" }> {
+  const failed = failedPollOfError(thrown);
+  const isIdle = IDLE_CODES.has(failed.code) || saysNoActionAvailable(ConnectError.from(thrown));
+  return isIdle ? { kind: "idle", reason: failed.reason } : failed;
+}
+
+function saysNoActionAvailable(error: ConnectError): boolean {
+  const type = PreconditionFailureViolationSchema.value[PreconditionFailureViolation.NO_ACTION_AVAILABLE];
+  return error
+    .findDetails(PreconditionFailureSchema)
+    .some((failure) => failure.violations.some((violation) => violation.type === type?.name));
 }

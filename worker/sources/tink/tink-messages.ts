@@ -12,8 +12,9 @@ import {
 } from "./gen/workflow_pb.ts";
 
 /**
- * Converts the server's answer to `agentId`. The action is `unreadable` if its name or image is missing, its timeout is negative or an
- * environment entry is not `KEY=value`. Throws `MalformedAction` if it cannot be reported: an ID is missing, or it is another agent's.
+ * Converts the server's answer to `agentId`. The action is `unreadable` if its name or image is missing, its timeout is
+ * negative or an environment entry is not `KEY=value`. Throws `MalformedAction` if the action cannot be reported, because an
+ * ID is missing or it belongs to another agent.
  */
 export function actionOf(response: ActionResponse, agentId: string): Action {
   if (response.agentId !== agentId) {
@@ -44,7 +45,7 @@ export function actionOf(response: ActionResponse, agentId: string): Action {
   });
 }
 
-/** Converts a report; only one about an end has a stop time and a duration. */
+/** Converts a report. Only the report of an end has a stop time and a duration. */
 export function statusRequestOf(status: ActionStatus): ActionStatusRequest {
   const { action, startedAt, stoppedAt } = status;
   const end: MessageInitShape<typeof ActionStatusRequestSchema> =

@@ -16,7 +16,7 @@ import {
 
 type GoFunction = (...given: readonly Value[]) => Value;
 
-/** More repetitions than any template needs: a loop must end. */
+/** The maximum number of repetitions, because a loop must end. No template needs more. */
 const LONGEST = 100_000;
 
 const text = (value: Value): string => {
@@ -90,7 +90,7 @@ const length = (value: Value): number => {
   return isList(value) ? value.length : Object.keys(map(value)).length;
 };
 
-/** Spaces between operands of which neither is text. */
+/** Joins operands, with a space between two of which neither is text. */
 function print(values: readonly Value[]): string {
   return values
     .map((value, at) => {
@@ -237,7 +237,7 @@ const quoted = (given: readonly Value[], quote: (value: string) => string): stri
     .map((value) => quote(printed(value)))
     .join(" ");
 
-/** Device path of a partition, by the rules of Tinkerbell's controller. */
+/** The device path of a partition, by the rules of Tinkerbell's controller. */
 function formatPartition(device: Value, partition: Value): string {
   const [path, number] = [text(device), int(partition)];
   if (path.startsWith("/dev/disk/")) return `${path}-part${number}`;
@@ -255,8 +255,8 @@ function netmaskToPrefixLength(netmask: Value): string {
 }
 
 /**
- * The functions of Go's templates, of Tinkerbell's controller, and those of Sprig that templates use. `and`, `or` are in the renderer,
- * because they do not evaluate all of their arguments.
+ * Functions of Go's templates, of Tinkerbell's controller, and of Sprig as far as templates use them. `and` and `or` are in
+ * the renderer, because they do not evaluate all of their arguments.
  */
 export const FUNCTIONS: Readonly<Record<string, GoFunction>> = {
   not: (value) => !isTrue(value),

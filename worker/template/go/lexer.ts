@@ -2,7 +2,7 @@ import { RenderProblem } from "./value.ts";
 
 export type Token =
   | { readonly kind: "name" | "operator" | "variable"; readonly text: string; readonly spaced: boolean }
-  /** `.a.b`, with its names; `.` alone has none. */
+  /** A field such as `.a.b` with its names; `.` alone has none. */
   | { readonly kind: "field"; readonly names: readonly string[]; readonly spaced: boolean }
   | {
       readonly kind: "value";
@@ -36,7 +36,7 @@ const RULES: readonly (readonly [RegExp, (match: string) => Unplaced])[] = [
 ];
 const SPACE = /[ \t\r\n]+/y;
 
-/** The tokens of what is between braces. Throws a `RenderProblem`. */
+/** The tokens of the text between braces. Throws a `RenderProblem`. */
 export function tokensOf(text: string): readonly Token[] {
   const tokens: Token[] = [];
   let spaced = true;

@@ -8,7 +8,7 @@ type Operand =
   | { readonly kind: "variable"; readonly name: string }
   | { readonly kind: "pipeline"; readonly pipeline: Pipeline };
 
-/** An operand, and fields of it. */
+/** An operand and its fields. */
 export interface Term {
   readonly of: Operand;
   readonly fields: readonly string[];
@@ -35,7 +35,7 @@ export type Statement =
   | { readonly kind: "comment" }
   | { readonly kind: "define" | "block" | "template"; readonly name: string; readonly pipeline?: Pipeline };
 
-/** Reads what is between braces. Throws a `RenderProblem`. */
+/** Parses the text between braces. Throws a `RenderProblem`. */
 export function parseStatement(text: string): Statement {
   if (/^\s*\/\*[\s\S]*\*\/\s*$/.test(text)) return { kind: "comment" };
   const reader = new Reader(tokensOf(text));
@@ -135,7 +135,7 @@ class Reader {
     return { commands, variables, declares };
   }
 
-  #assignment(): Pick<Pipeline, "variables" | "declares"> {
+  #assignment(): { readonly variables: readonly string[]; readonly declares: boolean } {
     const start = this.#at;
     const variables: string[] = [];
     do {
@@ -164,7 +164,7 @@ class Reader {
     if (!of) return undefined;
     const [first, ...rest] = of;
     const fields = [...rest];
-    // `$x.a` and `(…).a`: a field that follows at once.
+    // A field that follows immediately, such as in `$x.a` and `(…).a`.
     for (let token = this.#next; token?.kind === "field" && !token.spaced; token = this.#next) {
       fields.push(...token.names);
       this.#at += 1;

@@ -3,7 +3,7 @@ import { FUNCTIONS } from "./functions.ts";
 import type { Command, Pipeline, Term } from "./parser.ts";
 import { isList, isMap, isTrue, RenderProblem, sortedKeys, type Value } from "./value.ts";
 
-/** The variables of a block. An assignment changes the innermost that has the name. */
+/** The variables of a block. An assignment changes the innermost variable of that name. */
 export class Scope {
   readonly #outer: Scope | undefined;
   readonly #variables = new Map<string, Value>();
@@ -32,7 +32,7 @@ export class Scope {
 export interface Evaluation {
   readonly dot: Value;
   readonly scope: Scope;
-  /** Why the data of the template itself has no such key. */
+  /** Why the data of the template itself lacks the key. */
   readonly missing: (key: string) => string;
   readonly root: Value;
 }
@@ -59,7 +59,7 @@ function run([first, ...others]: Command, piped: readonly Value[], at: Evaluatio
   return fieldsOf(call(first.of.name, others, piped, at), first.fields);
 }
 
-/** Sprig's functions whose result depends on more than their arguments (`nonhermeticFunctions` in its functions.go). */
+/** Functions of Sprig whose result does not depend only on their arguments (`nonhermeticFunctions` in its functions.go). */
 const NON_HERMETIC: ReadonlySet<string> = new Set([
   ...["date", "date_in_zone", "date_modify", "dateInZone", "dateModify", "htmlDate", "htmlDateInZone", "now"],
   ...["randAlpha", "randAlphaNum", "randAscii", "randBytes", "randNumeric", "uuidv4"],
@@ -81,7 +81,7 @@ function call(name: string, given: readonly Term[], piped: readonly Value[], at:
   return called(...given.map((term) => valueOfTerm(term, at)), ...piped);
 }
 
-/** The first that decides; the others are not evaluated. */
+/** Returns the first operand that decides; later ones are not evaluated. */
 function logical(name: "and" | "or", given: readonly Term[], piped: readonly Value[], at: Evaluation): Value {
   const arguments_ = [
     ...given.map((term) => () => valueOfTerm(term, at)),
@@ -128,7 +128,7 @@ function fieldsOf(value: Value, fields: readonly string[]): Value {
   }, value);
 }
 
-/** What `range` goes through: keys or places, and values. */
+/** The entries that `range` visits: keys or indexes, and values. */
 export function* entriesOf(value: Value): Generator<readonly [Value, Value]> {
   if (isList(value)) for (const [place, inner] of value.entries()) yield [BigInt(place), inner];
   else if (isMap(value)) for (const key of sortedKeys(value)) yield [key, value[key]];

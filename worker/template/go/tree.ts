@@ -4,7 +4,7 @@ import { RenderProblem } from "./value.ts";
 export type Node =
   | { readonly kind: "text"; readonly start: number; readonly end: number }
   | { readonly kind: "print"; readonly offset: number; readonly pipeline: Pipeline }
-  /** A part that cannot be read; its problem has been reported. */
+  /** A part that cannot be read. Its problem was reported. */
   | { readonly kind: "broken"; readonly offset: number }
   | { readonly kind: "break" | "continue"; readonly offset: number }
   | {
@@ -39,7 +39,7 @@ interface Piece {
   readonly inner: string;
 }
 
-/** Reads a template. Passes each problem to `report`, with its offset. */
+/** Parses a template. Passes each problem with its offset to `report`. */
 export function readTree(source: string, report: (offset: number, message: string) => void): Tree {
   return new TreeReader(source, report).read();
 }
@@ -65,7 +65,7 @@ class TreeReader {
     return { nodes, templates: this.#templates };
   }
 
-  /** Adds the nodes up to the end of their block, which is returned; undefined at the end of the source. */
+  /** Adds the nodes up to the end of their block. Returns the end, or undefined at the end of the source. */
   #nodes(
     nodes: Node[],
     depth: number,
@@ -154,7 +154,7 @@ class TreeReader {
     }
   }
 
-  /** The next piece between braces. Adds the text before it, or all that is left. */
+  /** The next piece between braces. Adds the text before it or, without one, all remaining text. */
   #piece(nodes: Node[]): Piece | undefined {
     const source = this.#source;
     const start = this.#at;
@@ -175,7 +175,7 @@ class TreeReader {
   }
 }
 
-/** Braces in quoted text end nothing. */
+/** Finds the closing braces. Braces in quoted text do not count. */
 function closeOf(source: string, from: number): number {
   const rule = /\}\}|"(?:[^"\\\n]|\\.)*"|`[^`]*`|\/\*[\s\S]*?\*\//g;
   rule.lastIndex = from;
@@ -189,7 +189,7 @@ function addText(nodes: Node[], start: number, end: number): void {
   if (end > start) nodes.push({ kind: "text", start, end });
 }
 
-/** The start of the white space that ends at `end`, not before `least`. */
+/** The start of the white space that ends at `end`, but not before `least`. */
 function spaceBefore(source: string, end: number, least: number): number {
   let at = end;
   while (at > least && SPACE.includes(source.charAt(at - 1))) at -= 1;

@@ -1,4 +1,7 @@
-/** A value of Go's templates. Whole numbers of a template are bigint, those of JSON are number, as Go has float64 there. */
+/**
+ * A value of Go's templates. Whole numbers of a template are bigint; those of JSON are number, because Go uses float64 for
+ * them.
+ */
 export type Value =
   | string
   | boolean
@@ -11,7 +14,7 @@ export type Value =
 
 export type ValueMap = Readonly<Record<string, Value>>;
 
-/** An error of a template that shows when it is rendered. */
+/** An error in a template that appears when it is rendered. */
 export class RenderProblem extends Error {
   override readonly name = "RenderProblem";
 }
@@ -24,7 +27,7 @@ export function isList(value: Value): value is readonly Value[] {
   return Array.isArray(value);
 }
 
-/** Whether Go's `if` takes a value as true: 0, false, nil and empty values are false. */
+/** Whether Go's `if` treats a value as true. 0, false, nil and empty values are false. */
 export function isTrue(value: Value): boolean {
   if (isList(value)) return value.length > 0;
   if (isMap(value)) return Object.keys(value).length > 0;
@@ -51,7 +54,10 @@ export function sortedKeys(map: ValueMap): readonly string[] {
   return Object.keys(map).toSorted((a, b) => (a < b ? -1 : 1));
 }
 
-/** `%g` with the fewest digits: an exponent from 1e+21 on is JavaScript's rule, from 1e+06 or the digits on is Go's. */
+/**
+ * Formats a number like `%g` with the fewest digits. JavaScript uses an exponent from 1e+21 on, Go from 1e+06 or the number
+ * of digits on.
+ */
 function goFloat(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
   const [mantissa = "", exponentText = "0"] = value.toExponential().split("e");
@@ -66,7 +72,7 @@ function exponential(mantissa: string, exponent: number): string {
   return `${mantissa}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }
 
-/** Plain data from YAML or JSON. Dates and the like are text. */
+/** Plain data from YAML or JSON. Dates and similar values become text. */
 export function plainValue(data: unknown): Value {
   if (Array.isArray(data)) return data.map(plainValue);
   if (typeof data === "object" && data !== null) {

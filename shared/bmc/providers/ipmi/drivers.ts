@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import type { Clock } from "../../../clock.ts";
 import type { SessionPrivilege } from "../../operations/access.ts";
-import type { Drivers } from "../../operations/table.ts";
+import { type DriverFactories, makeDrivers } from "../../operations/provider.ts";
+import type { Capability } from "../../operations/table.ts";
 import { askingAgain, type CommandChannel } from "./commands/channel.ts";
 import { LanChannel } from "./commands/lan-channel.ts";
 import { IpmiBoot } from "./drivers/boot-driver.ts";
@@ -19,26 +20,36 @@ import { ipmiSol } from "./drivers/sol-driver.ts";
 import { IpmiUsers } from "./drivers/user-driver.ts";
 import { SdrRepository } from "./records/sdr-repository.ts";
 
-/** What IPMI has beyond power and boot. It has no command for media, time servers or screenshots. */
-export const IPMI_CAPABILITIES = [
-  "users",
-  "manager",
-  "network",
-  "sel",
-  "sol",
-  "nmi",
-  "inventory",
-  "indicator",
-  "restore",
-  "powerlimit",
-  "powerhistory",
-  "sensors",
-] as const;
-export type IpmiCapability = (typeof IPMI_CAPABILITIES)[number];
-
-export interface IpmiDrivers extends Pick<Drivers, "power" | IpmiCapability> {
-  readonly boot: IpmiBoot;
+/** What a session has for its drivers. */
+interface IpmiParts {
+  readonly channel: CommandChannel;
+  readonly lan: LanChannel;
+  readonly records: SdrRepository;
+  /** The power history reads the same log. */
+  readonly sel: IpmiSel;
+  readonly context: IpmiDriverContext;
 }
+
+/** Everything that IPMI can do through a program in between. It has no command for media, time servers or screenshots. */
+export const IPMI_DRIVERS = {
+  power: ({ channel }) => ipmiPower(channel),
+  boot: ({ channel, context }) => new IpmiBoot(channel, context.hint.manufacturer),
+  manager: ({ channel }) => ipmiManager(channel),
+  users: ({ channel, lan, context }) => new IpmiUsers(channel, lan, context),
+  sel: ({ sel }) => sel,
+  inventory: ({ channel }) => new IpmiInventory(channel),
+  indicator: ({ channel }) => ipmiIndicator(channel),
+  restore: ({ channel }) => ipmiRestore(channel),
+  powerlimit: ({ channel }) => ipmiPowerLimit(channel),
+  powerhistory: ({ channel, sel, records, context }) =>
+    new IpmiPowerHistory(channel, context.clock, sel, records),
+  sensors: ({ channel, records, context }) => new IpmiSensors(channel, records, context.address),
+  network: ({ channel, lan, context }) => ipmiNetwork(channel, lan, context.clock),
+  sol: ({ channel }) => ipmiSol(channel),
+  nmi: ({ channel }) => ipmiNmi(channel),
+} satisfies DriverFactories<IpmiParts>;
+
+export type IpmiCapability = Extract<keyof typeof IPMI_DRIVERS, Capability>;
 
 interface IpmiDriverContext {
   readonly clock: Clock;
@@ -49,31 +60,13 @@ interface IpmiDriverContext {
   readonly address?: number | undefined;
 }
 
-/** Everything that IPMI can do, over whatever carries the commands. */
-export function ipmiDrivers(
-  carrier: CommandChannel,
-  { clock, hint, privilege, address }: IpmiDriverContext,
-): IpmiDrivers {
-  const channel = askingAgain(carrier, clock);
+/** The drivers of a session, over whatever carries the commands. */
+export function ipmiDrivers(carrier: CommandChannel, context: IpmiDriverContext) {
+  const channel = askingAgain(carrier, context.clock);
   const records = new SdrRepository(channel);
   const lan = new LanChannel(channel);
-  const sel = new IpmiSel(channel, clock, records);
-  return {
-    power: ipmiPower(channel),
-    boot: new IpmiBoot(channel, hint.manufacturer),
-    users: new IpmiUsers(channel, lan, { privilege, clock }),
-    manager: ipmiManager(channel),
-    network: ipmiNetwork(channel, lan, clock),
-    sel,
-    sol: ipmiSol(channel),
-    nmi: ipmiNmi(channel),
-    inventory: new IpmiInventory(channel),
-    indicator: ipmiIndicator(channel),
-    restore: ipmiRestore(channel),
-    powerlimit: ipmiPowerLimit(channel),
-    powerhistory: new IpmiPowerHistory(channel, clock, sel, records),
-    sensors: new IpmiSensors(channel, records, address),
-  };
+  const sel = new IpmiSel(channel, context.clock, records);
+  return makeDrivers(IPMI_DRIVERS, { channel, lan, records, sel, context });
 }
 
 const IpmiHint = z.object({

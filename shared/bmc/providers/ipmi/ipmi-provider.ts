@@ -1,11 +1,16 @@
 import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { untraced } from "../../../tracing/tracer.ts";
-import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
+import {
+  capabilitiesOf,
+  defineProvider,
+  type ProviderContext,
+  type SessionWith,
+} from "../../operations/provider.ts";
 import { notingChanges } from "./commands/channel.ts";
 import { readCredentials } from "./commands/credentials.ts";
 import { IpmiConsole } from "./drivers/console-driver.ts";
-import { IPMI_CAPABILITIES, type IpmiHint, ipmiDrivers, parseHint } from "./drivers.ts";
+import { IPMI_DRIVERS, type IpmiCapability, type IpmiHint, ipmiDrivers, parseHint } from "./drivers.ts";
 import { type CipherSuiteId, isDowngrade, suitePlan } from "./session/cipher-suite.ts";
 import { shakeHands } from "./session/handshake.ts";
 import { LastingSession } from "./session/lasting-session.ts";
@@ -14,7 +19,7 @@ import { IpmiSession } from "./session/session.ts";
 import { UdpTransport } from "./session/transport.ts";
 
 /** The console is a payload of the session, which a program in between does not hand on. */
-const CAPABILITIES = [...IPMI_CAPABILITIES, "console"] as const;
+const CAPABILITIES = [...capabilitiesOf(IPMI_DRIVERS), "console"] as const;
 
 /** IPMI 2.0 over LAN (RMCP+) with cipher suite 17 or 3, encrypted and authenticated, no program needed. */
 export const ipmi = defineProvider({ name: "ipmi", capabilities: CAPABILITIES, open });
@@ -23,7 +28,7 @@ async function open(
   connection: Connection,
   context: ProviderContext,
   signal: AbortSignal,
-): Promise<SessionWith<(typeof CAPABILITIES)[number]>> {
+): Promise<SessionWith<IpmiCapability | "console">> {
   const { host, connectTimeoutMs, requestTimeoutMs, ipmi: options } = connection;
   const { clock, log, tap, tracer = untraced } = context;
   const { privilege } = options;

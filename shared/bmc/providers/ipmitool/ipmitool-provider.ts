@@ -1,24 +1,40 @@
+import type { Clock } from "../../../clock.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
+import { TimeoutReached } from "../../../timeout.ts";
 import { type SpanStart, untraced } from "../../../tracing/tracer.ts";
-import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
-import { dataOf, exchange, notingChanges } from "../ipmi/commands/channel.ts";
+import { FirstReading } from "../../http/first-reading.ts";
+import {
+  capabilitiesOf,
+  defineProvider,
+  type ProviderContext,
+  type SessionWith,
+} from "../../operations/provider.ts";
+import {
+  type Answer,
+  type CommandChannel,
+  dataOf,
+  exchange,
+  notingChanges,
+} from "../ipmi/commands/channel.ts";
 import { GET_CHASSIS_STATUS } from "../ipmi/commands/chassis.ts";
 import {
-  IPMI_CAPABILITIES,
+  IPMI_DRIVERS,
   type IpmiCapability,
   type IpmiHint,
   ipmiDrivers,
   parseHint,
 } from "../ipmi/drivers.ts";
 import { isDowngrade, suitePlan } from "../ipmi/session/cipher-suite.ts";
+import { sendUntilAnswered } from "../ipmi/session/retransmission.ts";
+import { UdpTransport } from "../ipmi/session/transport.ts";
+import { VERSION_QUESTION } from "../ipmi/session/version-question.ts";
 import { IpmitoolChannel } from "./channel.ts";
-import { withFreshAnswer } from "./fresh-answer.ts";
-import { probe } from "./probe.ts";
 import { ipmitoolSecrets } from "./secrets.ts";
 
 /** IPMI 2.0 over LAN through the ipmitool program, for BMCs that get along with nothing else. */
-export const ipmitool = defineProvider({ name: "ipmitool", capabilities: IPMI_CAPABILITIES, open });
+export const ipmitool = defineProvider({ name: "ipmitool", capabilities: capabilitiesOf(IPMI_DRIVERS), open });
 
 const PROBE_ROUND_TRIPS = 1;
 const PROBING: SpanStart = { name: "Get Channel Authentication Capabilities", kind: "client" };
@@ -54,4 +70,42 @@ async function open(
     }),
     close: async () => undefined,
   };
+}
+
+/** How long an answer serves the next command, which takes a run of the program. */
+const FRESH_MS = 1_000;
+
+/**
+ * A channel that has an answer already, of the run that proved the credentials: it serves the first commands
+ * asked for when they are the very same one and hardly any time has passed. After that every command is run.
+ */
+export function withFreshAnswer(channel: CommandChannel, answer: Answer, clock: Clock): CommandChannel {
+  const first = new FirstReading(answer, clock, FRESH_MS);
+  return {
+    async run(commands, signal) {
+      const fresh = first.take();
+      const isSame = commands.length === 1 && commands[0] === answer.command;
+      return fresh && isSame ? [fresh] : channel.run(commands, signal);
+    },
+  };
+}
+
+/**
+ * Whether anything answers at all, with the packet that the program itself begins with. The program takes 12 s and more to find a closed port or a dead host, and
+ * says the same for both as for a wrong password. Throws `unreachable`.
+ */
+async function probe(connection: Connection, { clock }: ProviderContext, signal: AbortSignal): Promise<void> {
+  const { host, connectTimeoutMs: limitMs } = connection;
+  const transport = await UdpTransport.open(host, connection.ipmitool.port, limitMs, signal);
+  const { answer, stop } = transport.first((datagram) => (datagram.length > 0 ? true : undefined));
+  try {
+    const send = () => transport.send(VERSION_QUESTION);
+    await sendUntilAnswered({ send, answer, limitMs, repeat: true }, clock, signal);
+  } catch (thrown) {
+    if (!(thrown instanceof TimeoutReached)) throw thrown;
+    throw new BmcError("unreachable", `no IPMI answer within ${limitMs} ms`, { cause: thrown });
+  } finally {
+    stop();
+    await transport.close();
+  }
 }

@@ -1,9 +1,9 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
+import type { ErrorClass } from "../../../contract/error-class.ts";
 import { type IronicOptions, usesKeystone } from "../../../contract/ironic-options.ts";
-import type { Secret } from "../../../secret.ts";
+import { Secret } from "../../../secret.ts";
 import type { ProviderContext } from "../../operations/provider.ts";
-import { headerSecret } from "./header-secret.ts";
 import { Keystone } from "./keystone.ts";
 
 /** How requests to Ironic prove who asks. */
@@ -65,4 +65,10 @@ function tokens(keystone: Keystone): Authentication {
     redact: (text) => (token ? text.replaceAll(token.reveal(), "[redacted]") : text),
     roundTrips: () => keystone.roundTrips,
   };
+}
+
+/** A token that goes into a header: one word of visible ASCII. */
+export function headerSecret(what: string, text: string, errorClass: ErrorClass): Secret {
+  if (/^[\x21-\x7e]{1,16384}$/.test(text)) return new Secret(text);
+  throw new BmcError(errorClass, `${what} is not a token: it must be one word of plain ASCII`);
 }

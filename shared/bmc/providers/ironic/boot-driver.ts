@@ -4,7 +4,7 @@ import type { BootDevice, BootMode } from "../../../contract/vocabulary.ts";
 import { defined } from "../../../defined.ts";
 import type { BootDriver, BootOverride, BootRequest } from "../../operations/boot-port.ts";
 import type { IronicRequest } from "./api.ts";
-import { describeRequest } from "./describe-request.ts";
+import { describeRequest } from "./fault.ts";
 import type { IronicNode } from "./node.ts";
 import type { NodeState } from "./node-state.ts";
 import { orUndefined } from "./optional-reading.ts";

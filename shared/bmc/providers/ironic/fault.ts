@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { jsonIn } from "../../http/json-in.ts";
+import type { IronicRequest } from "./api.ts";
 
 /** Ironic's own errors are JSON in a string of JSON; its middleware and HTTP basic answer plainer ones. */
 const Envelope = z.object({ error_message: z.union([z.string(), z.object({ faultstring: z.string() })]) });
@@ -18,4 +19,10 @@ export function faultOf(text: string): string {
   const fault = Fault.safeParse(typeof inner === "string" ? jsonIn(inner) : inner);
   if (fault.success) return fault.data.faultstring;
   return typeof inner === "string" ? inner : "";
+}
+
+/** For people: `PUT /v1/nodes/node-1/states/power {"target":"power on"}`. */
+export function describeRequest({ method, path, query, body }: IronicRequest): string {
+  const whole = `${method} /v1${path}${query === undefined ? "" : `?${query}`}`;
+  return body === undefined ? whole : `${whole} ${JSON.stringify(body)}`;
 }

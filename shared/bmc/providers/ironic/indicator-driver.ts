@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { IndicatorDriver, IndicatorState } from "../../operations/indicator.ts";
 import type { IronicRequest } from "./api.ts";
-import { describeRequest } from "./describe-request.ts";
+import { describeRequest } from "./fault.ts";
 import type { IronicNode } from "./node.ts";
 
 const MINOR = 63;

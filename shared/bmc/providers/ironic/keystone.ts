@@ -11,7 +11,7 @@ import { HttpConnection } from "../../http/http-connection.ts";
 import { jsonIn } from "../../http/json-in.ts";
 import { statusError } from "../../http/status-error.ts";
 import type { ProviderContext } from "../../operations/provider.ts";
-import { headerSecret } from "./header-secret.ts";
+import { headerSecret } from "./authentication.ts";
 
 /** A token answers with the whole service catalogue. */
 const MAX_BODY_BYTES = INPUT_BYTES.keystoneAnswer;

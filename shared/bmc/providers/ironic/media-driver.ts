@@ -8,7 +8,7 @@ import {
   refuseBeyondUrls,
 } from "../../operations/media.ts";
 import type { IronicRequest } from "./api.ts";
-import { describeRequest } from "./describe-request.ts";
+import { describeRequest } from "./fault.ts";
 import type { IronicNode } from "./node.ts";
 import { orUndefined } from "./optional-reading.ts";
 

@@ -1,6 +1,6 @@
 import type { NmiDriver } from "../../operations/nmi.ts";
 import type { IronicRequest } from "./api.ts";
-import { describeRequest } from "./describe-request.ts";
+import { describeRequest } from "./fault.ts";
 import type { IronicNode } from "./node.ts";
 
 /** Whether the node's driver has it shows only when it is sent. */

@@ -3,8 +3,7 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { IronicAllowance } from "../../../contract/ironic-options.ts";
 import { ChangeFailed, isFinal } from "../../operations/read-back.ts";
 import { type IronicApi, type IronicRequest, NotFound } from "./api.ts";
-import { NodeState } from "./node-state.ts";
-import { refusalOf } from "./occupation.ts";
+import { NodeState, refusalOf } from "./node-state.ts";
 
 /** First versions of fields that older ones refuse to list. */
 const SINCE: Readonly<Record<string, number>> = { lessee: 65, boot_mode: 75, secure_boot: 75 };

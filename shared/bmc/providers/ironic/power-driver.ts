@@ -7,7 +7,7 @@ import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
 import { ChangeFailed } from "../../operations/read-back.ts";
 import { effectOfPower } from "../../operations/write-proof.ts";
 import type { IronicRequest } from "./api.ts";
-import { describeRequest } from "./describe-request.ts";
+import { describeRequest } from "./fault.ts";
 import type { IronicNode } from "./node.ts";
 import type { NodeState } from "./node-state.ts";
 

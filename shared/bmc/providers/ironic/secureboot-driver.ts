@@ -1,7 +1,7 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { SecureBootDriver, SecureBootKeys } from "../../operations/secureboot.ts";
 import type { IronicRequest } from "./api.ts";
-import { describeRequest } from "./describe-request.ts";
+import { describeRequest } from "./fault.ts";
 import type { IronicNode } from "./node.ts";
 
 const MINOR = 76;

@@ -4,32 +4,14 @@ import { defined } from "../../../defined.ts";
 import { TimeoutReached, withTimeout } from "../../../timeout.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
 import { differenceOf, identityIn } from "../../operations/identity.ts";
-import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
-import { redfishBios } from "./drivers/bios.ts";
-import { RedfishBoot } from "./drivers/boot.ts";
-import { redfishBootOrder } from "./drivers/bootorder.ts";
-import { RedfishConsole } from "./drivers/console.ts";
-import { redfishErase } from "./drivers/erase.ts";
-import { redfishFirmware } from "./drivers/firmware.ts";
-import { redfishHttpBoot } from "./drivers/httpboot.ts";
-import { redfishHttps } from "./drivers/https.ts";
-import { redfishIndicator } from "./drivers/indicator.ts";
-import { RedfishInventory } from "./drivers/inventory.ts";
-import { redfishManager } from "./drivers/manager.ts";
-import { RedfishMedia } from "./drivers/media.ts";
-import { redfishNetwork } from "./drivers/network.ts";
-import { redfishNtp } from "./drivers/ntp.ts";
-import { redfishNmi, redfishPower } from "./drivers/power.ts";
-import { RedfishPowerHistory } from "./drivers/powerhistory.ts";
-import { redfishPowerLimit } from "./drivers/powerlimit.ts";
-import { redfishRaid } from "./drivers/raid.ts";
-import { redfishRestore } from "./drivers/restore.ts";
-import { redfishScreenshot } from "./drivers/screenshot.ts";
-import { redfishSecureBoot } from "./drivers/secureboot.ts";
-import { redfishSecureBootKeys } from "./drivers/securebootkeys.ts";
-import { RedfishSel } from "./drivers/sel.ts";
-import { RedfishSensors } from "./drivers/sensors.ts";
-import { RedfishUsers } from "./drivers/users.ts";
+import {
+  capabilitiesOf,
+  defineProvider,
+  makeDrivers,
+  type ProviderContext,
+  type SessionWith,
+} from "../../operations/provider.ts";
+import { REDFISH_DRIVERS, type RedfishCapability } from "./drivers.ts";
 import { type Hint, parseHint, rememberedSystem, systemHint } from "./hint.ts";
 import { findSystem, type Known, SYSTEMS } from "./resources/discovery.ts";
 import { ManagedManager } from "./resources/managed-manager.ts";
@@ -47,45 +29,17 @@ import { Service } from "./service/service.ts";
 const DEFAULT_PORTS = { https: 443, http: 80 } as const;
 const CLOSE_MS = 5_000;
 
-/** What Redfish and its vendors' extensions have beyond power and boot. */
-const CAPABILITIES = [
-  "media",
-  "users",
-  "manager",
-  "ntp",
-  "network",
-  "https",
-  "sel",
-  "nmi",
-  "screenshot",
-  "inventory",
-  "firmware",
-  "bootorder",
-  "httpboot",
-  "bios",
-  "secureboot",
-  "securebootkeys",
-  "indicator",
-  "restore",
-  "powerlimit",
-  "powerhistory",
-  "sensors",
-  "console",
-  "raid",
-  "erase",
-] as const;
-
 /**
  * Redfish (DMTF DSP0266) over one kept-alive connection. With a hint and basic authentication, opening sends
  * nothing: the first operation's own request proves BMC, path and password.
  */
-export const redfish = defineProvider({ name: "redfish", capabilities: CAPABILITIES, open });
+export const redfish = defineProvider({ name: "redfish", capabilities: capabilitiesOf(REDFISH_DRIVERS), open });
 
 async function open(
   connection: Connection,
   context: ProviderContext,
   signal: AbortSignal,
-): Promise<SessionWith<(typeof CAPABILITIES)[number]>> {
+): Promise<SessionWith<RedfishCapability>> {
   signal.throwIfAborted();
   const options = connection.redfish;
   const hint = parseHint(context.hint);
@@ -120,8 +74,8 @@ async function open(
     const onOther = () => {
       log.info({ path: hint?.system }, "another system is at this path now, finding the system again");
       manager.forget();
-      media.forget();
-      sel.forget();
+      drivers.media.forget();
+      drivers.sel.forget();
     };
     const known = { selector, path: undefined, onChoice };
     const moving = { isOneOfSeveral, onOther };
@@ -133,40 +87,12 @@ async function open(
     const writer = new Writer(system, tasks, log);
     const reset = new SystemReset(system, writer);
     const resources = { system, manager, members, tasks, writer, log };
-    const boot = new RedfishBoot(resources, hint?.settings);
-    const media = new RedfishMedia(resources, hint?.media);
     const trial = new PasswordTrials({ http, clock, log }, authentication);
-    const users = new RedfishUsers({ system, members, writer, trial }, hint?.accounts);
-    const sel = new RedfishSel(resources, hint?.sel);
-    const console = new RedfishConsole(system, connection, context);
+    const parts = { ...resources, reset, trial, endpoint, connection, context, hint };
+    const drivers = makeDrivers(REDFISH_DRIVERS, parts);
     return {
       provider: redfish.name,
-      power: redfishPower(system, reset),
-      boot,
-      media,
-      users,
-      manager: redfishManager(resources),
-      ntp: redfishNtp(resources),
-      network: redfishNetwork(resources),
-      https: redfishHttps(resources, endpoint),
-      sel,
-      nmi: redfishNmi(reset),
-      screenshot: redfishScreenshot(resources),
-      inventory: new RedfishInventory(resources),
-      firmware: redfishFirmware(resources),
-      bootorder: redfishBootOrder(resources),
-      httpboot: redfishHttpBoot(resources),
-      bios: redfishBios(resources),
-      secureboot: redfishSecureBoot(resources),
-      securebootkeys: redfishSecureBootKeys(resources),
-      indicator: redfishIndicator(resources),
-      restore: redfishRestore(resources),
-      powerlimit: redfishPowerLimit(resources),
-      powerhistory: new RedfishPowerHistory(resources),
-      sensors: new RedfishSensors(resources),
-      console,
-      raid: redfishRaid(resources),
-      erase: redfishErase(resources),
+      ...drivers,
       note: () => (isOneOfSeveral() ? describeChoice(system, others) : undefined),
       insist: () => system.insist(),
       confirm: (limit) => system.confirmNow(limit),
@@ -183,19 +109,19 @@ async function open(
               ...defined({
                 others: others.length > 0 ? others : undefined,
                 reset: reset.hint,
-                settings: boot.settings,
+                settings: drivers.boot.settings,
                 auth: authentication.learned,
                 identityEncoding: http.identityEncoding,
                 keepAlive: http.keepAlive,
                 expand: members.expand,
                 manager: manager.path,
-                media: media.hint,
-                sel: sel.path,
-                accounts: users.collection,
+                media: drivers.media.hint,
+                sel: drivers.sel.path,
+                accounts: drivers.users.collection,
               }),
             },
       async close() {
-        await console.close();
+        await drivers.console.close();
         await release.run();
       },
     };

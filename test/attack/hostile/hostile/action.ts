@@ -19,23 +19,6 @@ const steps: Readonly<Record<string, (argument: string) => unknown>> = {
       await sleep(20);
     }
   },
-  /** After so many characters on the same line of each stream. */
-  late: (characters) => {
-    for (const fd of [1, 2]) print(fd, `${"x".repeat(Number(characters))}${secret()}\n`);
-  },
-  /** A result line of so many characters. */
-  huge: (characters) => {
-    const result = {
-      action: "hostile",
-      ok: false,
-      class: "internal",
-      message: "x".repeat(Number(characters)),
-    };
-    print(1, `${JSON.stringify(result)}\n`);
-  },
-  escapes: (lines) => printLines("\x1b[1;31m\x1b]8;;x\x07".repeat(1_024), Number(lines)),
-  /** Prints lines as long as those of `escapes`. */
-  lines: (lines) => printLines("x".repeat(15 * 1_024), Number(lines)),
   /** Both streams, without end; with the argument `line`, in a single line each. */
   flood: (kind) => {
     process.on("SIGTERM", () => undefined);
@@ -48,8 +31,6 @@ const steps: Readonly<Record<string, (argument: string) => unknown>> = {
     more();
     return new Promise(() => undefined);
   },
-  /** What it was given as a connection, or that there was none. */
-  connection: () => print(1, secret() === "" ? "got no connection\n" : "got a connection\n"),
   sleep: (ms) => sleep(Number(ms)),
   exit: (code) => process.exit(Number(code)),
 };
@@ -58,12 +39,9 @@ const forms: Readonly<Record<string, (text: string) => string>> = {
   plain: (text) => text,
   json: (text) => JSON.stringify(text),
   html: (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;"),
-  "html-numbers": (text) => text.replaceAll("&", "&#38;").replaceAll('"', "&#34;"),
   percent: (text) => encodeURIComponent(text),
-  "percent-lower": (text) => encodeURIComponent(text).replace(/%../g, (code) => code.toLowerCase()),
   base64: (text) => Buffer.from(text).toString("base64"),
   "base64-wrapped": (text) => Buffer.from(text).toString("base64").replace(/.{8}/g, "$&\n"),
-  "base64-url": (text) => Buffer.from(text).toString("base64url"),
   hex: (text) => Buffer.from(text).toString("hex"),
   "hex-upper": (text) => Buffer.from(text).toString("hex").toUpperCase(),
 };
@@ -84,10 +62,6 @@ function secret(): string {
 
 function withSecret(text: string): string {
   return text.includes("SECRET") ? text.replaceAll("SECRET", secret()) : text;
-}
-
-function printLines(line: string, count: number): void {
-  for (let left = count; left > 0; left--) print(1, `${line}\n`);
 }
 
 /** Pipes are non-blocking where libuv made them so: a full one answers EAGAIN. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Direction } from "../../../support/proxy/direction.ts";
-import { attempt, CYCLE, eventually, fail, OFF, ON, PXE_ONCE, RESET, succeed } from "./attempt.ts";
+import { attempt, eventually, fail, OFF, ON, RESET, succeed } from "./attempt.ts";
 import { ipmiFaultLab } from "./ipmi-lab.ts";
 
 const atMostOneReset = (done: readonly string[]) => done.length === 0 || done.join() === "reset";
@@ -11,22 +11,6 @@ describe.concurrent("a wire that loses a fifth of the packets each way", () => {
   // A busy machine delays packets, which on the fast clock looks like more loss.
   const connection = { connectTimeoutMs: 60_000, requestTimeoutMs: 60_000 };
   const network = (seed: number) => ({ network: { loss: 0.2, seed }, freesSlots: false, connection });
-
-  test.each(SEEDS)("does not keep off from coming true, once (seed %i)", async (seed) => {
-    await using lab = await ipmiFaultLab({ machine: { power: "on" }, ...network(seed) });
-
-    await succeed((signal) => lab.client.setPower(OFF, signal));
-
-    expect(lab.done()).toEqual(["off"]);
-  });
-
-  test.each(SEEDS)("does not keep a boot override from standing as asked (seed %i)", async (seed) => {
-    await using lab = await ipmiFaultLab(network(seed));
-
-    await succeed((signal) => lab.client.setBoot(PXE_ONCE, signal));
-
-    expect(lab.machine.override).toEqual({ device: "pxe", enabled: "once", mode: "uefi" });
-  });
 
   test.each(SEEDS)(
     "lets a reset be done at most once, and says so when it is uncertain (seed %i)",
@@ -41,16 +25,6 @@ describe.concurrent("a wire that loses a fifth of the packets each way", () => {
       if (!error) expect(lab.done()).toEqual(["reset"]);
     },
   );
-
-  test.each(SEEDS)("lets a cycle be done at most once (seed %i)", async (seed) => {
-    await using lab = await ipmiFaultLab({ machine: { power: "on", cycleOffMs: 500 }, ...network(seed) });
-
-    const { error } = await attempt((signal) => lab.client.setPower(CYCLE, signal));
-
-    if (error) expect(error.class).toBe("timeout");
-    else expect(lab.done()).toEqual(["cycle"]);
-    expect(lab.machine.count("cycle")).toBeLessThanOrEqual(1);
-  });
 });
 
 describe.concurrent("a wire that repeats and reorders packets", () => {
@@ -188,50 +162,7 @@ describe.concurrent("a BMC that goes away in mid-operation", () => {
   });
 });
 
-describe.concurrent("the answer to a command that is lost", () => {
-  test.each([
-    ["off", OFF, ["off"]],
-    ["cycle", CYCLE, ["cycle"]],
-  ] as const)("%s comes true and is done once", async (_, request, done) => {
-    await using lab = await ipmiFaultLab({
-      machine: { power: "on", cycleOffMs: 4_000 },
-      connection: { requestTimeoutMs: 6_000 },
-    });
-    let lost = 0;
-    lab.bmc.faults.losesAnswer = (name) => name === "Chassis Control" && ++lost === 1;
-
-    await succeed((signal) => lab.client.setPower(request, signal));
-
-    expect(lab.done()).toEqual(done);
-  });
-
-  test.each([
-    ["before it was carried out", "ignores", []],
-    ["after it was carried out", "losesAnswer", ["reset"]],
-  ] as const)("%s: a reset is not repeated, and said to be uncertain", async (_, fault, done) => {
-    await using lab = await ipmiFaultLab({ machine: { power: "on" } });
-    lab.bmc.faults[fault] = (name: string) => name === "Chassis Control";
-
-    const error = await fail((signal) => lab.client.setPower(RESET, signal));
-
-    expect(error).toMatchObject({ class: "timeout", uncertain: true });
-    expect(error.message).toContain("not sent again");
-    expect(lab.done()).toEqual(done);
-    expect(lab.bmc.log.filter((name) => name === "Chassis Control")).toHaveLength(1);
-  });
-});
-
 describe.concurrent("a BMC that is busy (0xC0)", () => {
-  test("for a while is asked again, and the command done once", async () => {
-    await using lab = await ipmiFaultLab({ machine: { power: "on" } });
-    let left = 3;
-    lab.bmc.faults.refuses = () => (left-- > 0 ? 0xc0 : undefined);
-
-    await succeed((signal) => lab.client.setPower(OFF, signal));
-
-    expect(lab.done()).toEqual(["off"]);
-  });
-
   test("for ever is busy after a bounded number of requests, and nothing is changed", async () => {
     await using lab = await ipmiFaultLab({ machine: { power: "on" } });
     lab.bmc.faults.refuses = (name) => (name === "Close Session" ? undefined : 0xc0);
@@ -244,29 +175,6 @@ describe.concurrent("a BMC that is busy (0xC0)", () => {
   });
 });
 
-describe.concurrent("a BMC that accepts and does nothing", () => {
-  test("with a boot override: verify, with what was asked and what is kept", async () => {
-    await using lab = await ipmiFaultLab();
-    lab.bmc.faults.refuses = (name) => (name === "Set System Boot Options" ? 0 : undefined);
-
-    const error = await fail((signal) => lab.client.setBoot(PXE_ONCE, signal));
-
-    expect(error).toMatchObject({
-      class: "verify",
-      message: expect.stringMatching(/asked for pxe once \(uefi\), the BMC keeps none/),
-    });
-  });
-
-  test("with a power command: timeout, never reported as off", async () => {
-    await using lab = await ipmiFaultLab({ machine: { power: "on" } });
-    lab.bmc.faults.refuses = (name) => (name === "Chassis Control" ? 0 : undefined);
-
-    const error = await fail((signal) => lab.client.setPower({ ...OFF, timeoutMs: 10_000 }, signal));
-
-    expect(error).toMatchObject({ class: "timeout", message: expect.stringContaining("not off after") });
-  });
-});
-
 describe.concurrent("Get Chassis Status that is refused", () => {
   const refusing = async (code: number, times = Number.POSITIVE_INFINITY) => {
     const lab = await ipmiFaultLab({ machine: { power: "on" } });
@@ -274,12 +182,6 @@ describe.concurrent("Get Chassis Status that is refused", () => {
     lab.bmc.faults.refuses = (name) => (name === "Get Chassis Status" && left-- > 0 ? code : undefined);
     return lab;
   };
-
-  test.each([0xff, 0xc3, 0xd5])("with %i for some seconds is asked again", async (code) => {
-    await using lab = await refusing(code, 3);
-
-    expect(await succeed((signal) => lab.client.getPower(signal))).toBe("on");
-  });
 
   test.each([0xff, 0xc1, 0xd5])("with %i does not keep a setting from being repaired", async (code) => {
     await using lab = await refusing(code);

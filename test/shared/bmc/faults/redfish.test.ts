@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Fault } from "../../../../simulators/redfish/faults.ts";
 import type { TcpFault } from "../../../support/proxy/tcp-fault.ts";
-import { CYCLE, fail, OFF, ON, PXE_ONCE, RESET, succeed } from "./attempt.ts";
+import { fail, OFF, PXE_ONCE, RESET, succeed } from "./attempt.ts";
 import { type RedfishFaultLabOptions, redfishFaultLab } from "./redfish-lab.ts";
 
 /** Ways to lose the answer to a write, and whether the BMC carried it out. */
@@ -32,16 +31,6 @@ describe.concurrent("when the answer to a write is lost", () => {
     expect(lab.sent("POST")).toBe(carriedOut ? 1 : 2);
   });
 
-  test.each(LOST)("on comes true and is done once: %o", async (fault, carriedOut) => {
-    await using lab = await impatientLab({ machine: { power: "off" } });
-    lab.proxy.fail({ ...fault, method: "POST" });
-
-    await succeed((signal) => lab.client.setPower(ON, signal));
-
-    expect(lab.done()).toEqual(["on"]);
-    expect(lab.sent("POST")).toBe(carriedOut ? 1 : 2);
-  });
-
   test.each(LOST)("a reset is not repeated, and said to be uncertain: %o", async (fault, carriedOut) => {
     await using lab = await impatientLab({ machine: { power: "on" } });
     lab.proxy.fail({ ...fault, method: "POST" });
@@ -51,21 +40,6 @@ describe.concurrent("when the answer to a write is lost", () => {
     expect(["unreachable", "timeout", "protocol"]).toContain(error.class);
     expect(error).toMatchObject({ uncertain: true, message: expect.stringContaining("not sent again") });
     expect(lab.done()).toEqual(carriedOut ? ["reset"] : []);
-    expect(lab.sent("POST")).toBe(1);
-  });
-
-  test.each(LOST)("a cycle is not repeated, the machine's state decides: %o", async (fault, carriedOut) => {
-    // Off for long enough that a poll after the lost answer still sees it.
-    const machine = { power: "on", cycleOffMs: 1_000 } as const;
-    const requestTimeoutMs = fault.kind === "stall" ? 600 : IMPATIENT_MS;
-    await using lab = await redfishFaultLab({ machine, requestTimeoutMs });
-    lab.proxy.fail({ ...fault, method: "POST" });
-
-    const run = (signal: AbortSignal) => lab.client.setPower(CYCLE, signal);
-    if (carriedOut) expect(await succeed(run)).toMatchObject({ after: "on", changed: true });
-    else expect(await fail(run)).toMatchObject({ uncertain: true });
-
-    expect(lab.done()).toEqual(carriedOut ? ["cycle"] : []);
     expect(lab.sent("POST")).toBe(1);
   });
 
@@ -82,18 +56,6 @@ describe.concurrent("when the answer to a write is lost", () => {
 });
 
 describe.concurrent("when the answer to a read is lost", () => {
-  test.each<[TcpFault]>([[{ kind: "reset-before" }], [{ kind: "reset-after" }]])(
-    "before anything was sent, it is asked again: %o",
-    async (fault) => {
-      await using lab = await impatientLab({ machine: { power: "on" } });
-      lab.proxy.fail({ ...fault, method: "GET" });
-
-      await succeed((signal) => lab.client.setPower(OFF, signal));
-
-      expect(lab.done()).toEqual(["off"]);
-    },
-  );
-
   test.each<[TcpFault]>([
     [{ kind: "reset-before" }],
     [{ kind: "reset-after" }],
@@ -109,17 +71,6 @@ describe.concurrent("when the answer to a read is lost", () => {
     expect(lab.sent("POST")).toBe(1);
   });
 
-  test("by a slow loris at the very first request, it ends with the request's time: timeout", async () => {
-    await using lab = await impatientLab();
-    lab.proxy.fail({ kind: "stall", bytes: 40, dripMs: 20, times: 99 });
-
-    const error = await fail((signal) => lab.client.setPower(OFF, signal));
-
-    expect(error.class).toBe("timeout");
-    expect(lab.done()).toEqual([]);
-    expect(lab.sent("GET")).toBe(1);
-  });
-
   test("permanently in mid-operation, it ends with the class of the loss and the command is not repeated", async () => {
     await using lab = await impatientLab({ machine: { power: "on" } });
     lab.machine.once("command", () => lab.proxy.cut());
@@ -132,60 +83,8 @@ describe.concurrent("when the answer to a read is lost", () => {
   });
 });
 
-describe.concurrent("an answer that is no Redfish", () => {
-  const strange: readonly [Fault["kind"]][] = [["truncated"], ["bad-json"], ["oversized"], ["wrong-type"]];
-
-  test.each(strange)("at the first request changes nothing: %s", async (kind) => {
-    await using lab = await redfishFaultLab({ machine: { power: "on" } });
-    lab.bmc.fail({ kind, method: "GET", times: 99 });
-
-    const error = await fail((signal) => lab.client.setPower(OFF, signal));
-
-    // What is large and says nothing could be a list without its members.
-    expect(error).toMatchObject({ class: kind === "oversized" ? "verify" : "protocol", uncertain: false });
-    expect(lab.done()).toEqual([]);
-    // A body that is cut is asked for again, a few times.
-    expect(lab.sent("GET")).toBeLessThanOrEqual(12);
-  });
-
-  test.each(strange)("in mid-operation does not repeat the command: protocol, %s", async (kind) => {
-    await using lab = await redfishFaultLab({ machine: { power: "on" } });
-    lab.machine.once("command", () => lab.bmc.fail({ kind, method: "GET", times: 99 }));
-
-    const error = await fail((signal) => lab.client.setPower(OFF, signal));
-
-    expect(error.class).toBe("protocol");
-    expect(lab.done()).toEqual(["off"]);
-    expect(lab.sent("POST")).toBe(1);
-  });
-
-  test.each<[Fault["kind"]]>([["bad-json"], ["wrong-type"], ["oversized"], ["truncated"]])(
-    "to the command itself leaves the state to decide: %s",
-    async (kind) => {
-      await using lab = await redfishFaultLab({ machine: { power: "on" } });
-      lab.bmc.fail({ kind, method: "POST" });
-
-      const report = await succeed((signal) => lab.client.setPower(OFF, signal));
-
-      expect(report.after).toBe("off");
-      expect(lab.done()).toEqual(["off"]);
-    },
-  );
-});
-
 describe.concurrent("a session that ends on the BMC's side", () => {
   const session = { redfish: { auth: "session" } };
-
-  test("before the command is renewed once, and the command done once", async () => {
-    await using lab = await redfishFaultLab({ machine: { power: "on" }, ...session });
-    await succeed((signal) => lab.client.getPower(signal));
-    lab.bmc.sessions.expireAll();
-
-    await succeed((signal) => lab.client.setPower(OFF, signal));
-
-    expect(lab.done()).toEqual(["off"]);
-    expect(lab.proxy.log.filter((line) => line.endsWith("/Sessions"))).toHaveLength(2);
-  });
 
   test("at the command itself is renewed, and the command done once", async () => {
     let expired = false;
@@ -202,15 +101,6 @@ describe.concurrent("a session that ends on the BMC's side", () => {
 
     expect(lab.done()).toEqual(["off"]);
     expect(lab.sent("POST")).toBe(4);
-  });
-
-  test("after the command is renewed, and the command not repeated", async () => {
-    await using lab = await redfishFaultLab({ machine: { power: "on" }, ...session });
-    lab.machine.once("command", () => lab.bmc.sessions.expireAll());
-
-    await succeed((signal) => lab.client.setPower(OFF, signal));
-
-    expect(lab.done()).toEqual(["off"]);
   });
 
   test("because the password has changed is auth after one more login, so that no account is locked", async () => {
@@ -313,16 +203,6 @@ describe.concurrent("an entity tag that someone else has made out of date", () =
     return lab;
   };
 
-  test("once is fetched again, and the override stands as asked", async () => {
-    await using lab = await racingLab(1);
-
-    const report = await succeed((signal) => lab.client.setBoot(PXE_ONCE, signal));
-
-    expect(report.after).toEqual(PXE_ONCE);
-    expect(lab.machine.override).toEqual({ device: "pxe", enabled: "once", mode: "uefi" });
-    expect(lab.sent("PATCH")).toBe(2);
-  });
-
   test("again and again ends in a refusal after a bounded number of writes, without overwriting", async () => {
     await using lab = await racingLab(999);
 
@@ -355,28 +235,6 @@ describe.concurrent("a BMC that restarts in mid-operation", () => {
 });
 
 describe.concurrent("a BMC that accepts and does something else", () => {
-  test("with the boot override: verify, with what was asked and what is kept", async () => {
-    await using lab = await redfishFaultLab({ bmc: { profile: "supermicro-reverting" } });
-
-    const error = await fail((signal) => lab.client.setBoot(PXE_ONCE, signal));
-
-    expect(error).toMatchObject({
-      class: "verify",
-      message: expect.stringMatching(/asked for pxe once \(uefi\), the BMC keeps none/),
-    });
-    // Once more with If-Match, which some BMCs need without saying so.
-    expect(lab.sent("PATCH")).toBe(2);
-  });
-
-  test("with power that stays as it is: timeout, and the command is not repeated", async () => {
-    await using lab = await redfishFaultLab({ machine: { power: "on", powerOffMs: 60_000 } });
-
-    const error = await fail((signal) => lab.client.setPower(OFF, signal));
-
-    expect(error).toMatchObject({ class: "timeout", message: expect.stringContaining("not off after") });
-    expect(lab.done()).toEqual(["off"]);
-  });
-
   test("with power that returns by itself: timeout, never reported as off", async () => {
     await using lab = await redfishFaultLab({ machine: { power: "on" } });
     lab.machine.on("power", (power) => {

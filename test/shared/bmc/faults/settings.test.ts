@@ -30,6 +30,15 @@ describe.concurrent("a setting", () => {
     expect(lab.sent("PATCH")).toBe(1);
   });
 
+  test.each(SETTINGS)("fails if the BMC accepts it and keeps what it has: %s", async (_, set) => {
+    await using lab = await redfishFaultLab();
+    lab.bmc.fail({ kind: "forget", method: "PATCH", times: 10 });
+
+    const error = await fail((signal) => set(lab.client, signal));
+
+    expect(error).toMatchObject({ class: "verify", message: expect.stringMatching(/asked for .+ keeps? /) });
+  });
+
   test.each(SETTINGS)("fails with the BMC's words if a 200 denies it: %s", async (_, set) => {
     await using lab = await redfishFaultLab();
     const message = "The property is read only.";

@@ -156,27 +156,6 @@ describe("a client that takes silence for an answer", () => {
   });
 });
 
-describe("closing", () => {
-  it("twice waits for one and the same logout", async () => {
-    await using lab = await redfishLab({}, { latencyMs: 100 }, {});
-    const connection = Connection.parse({
-      host: "127.0.0.1",
-      username: "admin",
-      password: "calvin",
-      providers: ["redfish"],
-      redfish: { port: lab.bmc.port, scheme: "http", auth: "session" },
-    });
-    const client = new BmcClient(connection);
-    await client.open(signal);
-
-    void client.close();
-    await client.close();
-
-    expect(lab.bmc.sessions.count).toBe(0);
-    expect(lab.bmc.log.filter((line) => line.startsWith("DELETE"))).toHaveLength(1);
-  });
-});
-
 describe("the hints of several clients", () => {
   const known = { provider: "ipmi", providers: { ipmi: { cipherSuite: 3 }, amt: { reading: "get" } } };
 

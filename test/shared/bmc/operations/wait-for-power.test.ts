@@ -1,35 +1,10 @@
 import { expect, test } from "vitest";
 import { waitForPower } from "../../../../shared/bmc/operations/power.ts";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
-import { redfishLab } from "../../../support/bmc-lab.ts";
 import { machineThatReads } from "./machine-that-reads.ts";
 
-const signal = new AbortController().signal;
 const silence = new BmcError("unreachable", "connection refused");
 const refusal = new BmcError("auth", "the BMC refuses the password");
-
-test("a machine that shuts down by itself is seen off, and nothing is sent", async () => {
-  await using lab = await redfishLab({ power: "on" });
-  const waiting = lab.client.waitForPower("off", 300_000, signal);
-  await expect.poll(() => lab.bmc.log.length, { timeout: 20_000 }).toBeGreaterThan(3);
-  lab.machine.do("soft-off");
-
-  const report = await waiting;
-
-  expect(report).toMatchObject({ before: "on", after: "off", changed: false });
-  expect(report.summary).toMatch(/^off after \d/);
-  expect(lab.bmc.log.filter((line) => !line.startsWith("GET"))).toEqual([]);
-});
-
-test("a BMC that restarts meanwhile is waited for", async () => {
-  await using lab = await redfishLab({ power: "off", powerOnMs: 100 });
-  lab.bmc.fail({ kind: "close-before", times: 2 });
-  lab.machine.do("on");
-
-  const report = await lab.client.waitForPower("on", 300_000, signal);
-
-  expect(report).toMatchObject({ after: "on", changed: false });
-});
 
 test("off counts when it is read twice in a row, on when it is read once", async () => {
   const runningDown = machineThatReads(["on", "off", "on", "off", "unknown", "off", "off"]);
@@ -92,15 +67,4 @@ test("a machine that is not there in time is a timeout that says what it was at 
     class: "timeout",
     message: "not off after 1m 0s, it was on at first: the BMC reports no power state",
   });
-});
-
-test("is cancelled in the middle", async () => {
-  await using lab = await redfishLab({ power: "on" });
-  const controller = new AbortController();
-  const waiting = lab.client.waitForPower("off", 600_000, controller.signal);
-  await expect.poll(() => lab.bmc.log.length, { timeout: 20_000 }).toBeGreaterThan(3);
-
-  controller.abort(new BmcError("cancelled", "cancelled by SIGTERM"));
-
-  await expect(waiting).rejects.toMatchObject({ class: "cancelled", message: "cancelled by SIGTERM" });
 });

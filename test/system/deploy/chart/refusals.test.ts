@@ -1,5 +1,5 @@
 import { expect, it, test } from "vitest";
-import { describeWithHelm, notes, runHelm, template } from "../../../deploy/chart/helm.ts";
+import { describeWithHelm, runHelm, template } from "../../../deploy/chart/helm.ts";
 import { mergeValues, needed, type Values } from "../../../deploy/chart/values.ts";
 
 const base = mergeValues(needed, { agentIds: ["rack-1"] });
@@ -183,27 +183,5 @@ describeWithHelm("helm", () => {
 
     expect(ok, text).toBe(true);
     expect(text.trim()).toBe("");
-  });
-
-  it("says in the end where to look, in three lines", async () => {
-    const alone = await notes(mergeValues(base, { runtime: { kind: "process" } }));
-    const shared = await notes(mergeValues(base, { replicas: 2, policy: { file: "trustedImages: []" } }));
-
-    const served = await notes(
-      mergeValues(needed, {
-        pbnj,
-        tink: { address: "" },
-        networkPolicy: { pbnjFrom: [{ podSelector: {} }] },
-      }),
-    );
-
-    expect(served[0]).toContain("serves PBnJ's API. Status page");
-    expect(served[2]).toMatch(/^WARNING: .*forgets the tasks of PBnJ's API\.$/);
-    expect(alone).toHaveLength(3);
-    expect(alone[1]).toContain("exec statefulset/demo-pbnj-worker -- node /worker/pbnj-worker.mjs doctor");
-    expect(alone[2]).toMatch(/^WARNING: without state.persistence.enabled/);
-    expect(shared[0]).toContain("with 2 replicas, of which one leads");
-    expect(shared[1]).toContain("exec deployment/demo-pbnj-worker");
-    expect(shared[2]).toMatch(/^Changes of inventory and policy need no restart/);
   });
 });

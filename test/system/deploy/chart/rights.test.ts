@@ -1,6 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import {
   type Choices,
   everyChoice,
@@ -8,7 +6,7 @@ import {
   rightText,
   sorted,
 } from "../../../deploy/chart/features.ts";
-import { describeWithHelm, NAMESPACE, renderAll, template } from "../../../deploy/chart/helm.ts";
+import { describeWithHelm, NAMESPACE, renderAll } from "../../../deploy/chart/helm.ts";
 import { allOf, type Manifest, Role } from "../../../deploy/chart/manifest.ts";
 import { mergeValues, needed, type Values } from "../../../deploy/chart/values.ts";
 
@@ -141,20 +139,6 @@ describeWithHelm("a rule of the chart", () => {
     rufio: { enabled: true, leaseNamespace: "rufio-system" },
   };
 
-  it("has a comment before it, or shares that of the one before, which says what it is for", async () => {
-    const { text } = await template(mergeValues(needed, everything));
-    const lines = text.split("\n");
-    const rules = lines.flatMap((line, index) => (/^ {2}- apiGroups:/.test(line) ? [index] : []));
-    const unexplained = rules.filter((index) => {
-      const before = lines[index - 1] ?? "";
-      return !/^ {2}#/.test(before) && !/^ {4}verbs:/.test(before);
-    });
-
-    expect(rules.length).toBeGreaterThan(15);
-    expect(unexplained).toEqual([]);
-    expect(text).toContain("# leaderElection: the leader renews its Lease");
-  });
-
   it("for Rufio's Lease is in the Lease's namespace", async () => {
     const rendered = await renderAll({ set: mergeValues(needed, everything) });
     const leases = allOf(rendered.set, ["Role"], Role).filter(({ metadata }) =>
@@ -182,38 +166,5 @@ describeWithHelm("a rule of the chart", () => {
       [undefined, ["create"]],
       [["edge-kubeconfig"], ["list", "watch"]],
     ]);
-  });
-
-  it("lets Secrets be made where that was asked for", async () => {
-    const machines = mergeValues(needed, { inventory: { kubernetes: ["machines"] } });
-    const rendered = await renderAll({
-      auto: machines,
-      on: mergeValues(machines, { runtime: { copySecrets: true } }),
-    });
-
-    expect(granted(rendered.auto)).not.toContain("own: create secrets");
-    expect(granted(rendered.on)).toContain("own: create secrets");
-  });
-});
-
-it("only rbac.yaml gives rights", async () => {
-  const templates = join(import.meta.dirname, "../../../../deploy/chart/templates");
-  const files = (await readdir(templates)).filter((name) => name.endsWith(".yaml"));
-  const texts = await Promise.all(files.map(async (name) => readFile(join(templates, name), "utf8")));
-
-  const giving = files.filter((_, index) =>
-    /pbnj-worker\.grant|kind: (Cluster)?Role/.test(texts[index] ?? ""),
-  );
-
-  expect(giving).toEqual(["rbac.yaml"]);
-});
-
-describe("what the features need", () => {
-  it("is nothing for agent IDs alone with the in-process runtime", () => {
-    const nothing = everyChoice().filter((choice) => neededRights(choice).length === 0);
-
-    expect(nothing.length).toBeGreaterThan(0);
-    for (const choice of nothing)
-      expect(choice).toMatchObject({ machines: false, hardware: false, hosts: "", rufio: "" });
   });
 });

@@ -345,22 +345,6 @@ describeWithDocker("with a real engine", () => {
     expect(found).toMatchObject([{ cause: "container-out-of-memory" }]);
   });
 
-  it("a missing program of an image is reported by the engine", async () => {
-    const found = await check(image("hollow"), { flags });
-
-    expect(found).toMatchObject([
-      { cause: "container-refused", detail: expect.stringContaining("/no/such/program") },
-    ]);
-  });
-
-  it("a missing network is reported by the engine", async () => {
-    const found = await check(image("power-status"), { flags: { ...flags, dockerNetwork: "nowhere-7" } });
-
-    expect(found).toMatchObject([
-      { cause: "container-refused", detail: expect.stringContaining("network nowhere-7 not found") },
-    ]);
-  });
-
   it("a trial that is cut short rejects and leaves no container", async () => {
     const stop = new AbortController();
 

@@ -28,13 +28,6 @@ it("a directory that can be written and locked is valid, and nothing is left in 
   expect(await readdir(folder)).toEqual([]);
 });
 
-it("a missing directory is created by the first start, and not by the doctor", async () => {
-  const [found] = await checkStateDirectory(join(folder, "a/b"), never);
-
-  expect(found).toMatchObject({ state: "ok", detail: expect.stringContaining("the first start creates it") });
-  expect(await readdir(folder)).toEqual([]);
-});
-
 it("a running worker's directory is valid, and the worker continues", async () => {
   const server = await startTinkServer();
   await using worker = new WorkerProgram([
@@ -51,15 +44,6 @@ it("a running worker's directory is valid, and the worker continues", async () =
   } finally {
     await server.close();
   }
-});
-
-it("a file in its place is a problem", async () => {
-  const path = join(folder, "file");
-  await writeFile(path, "");
-
-  const found = await checkStateDirectory(path, never);
-
-  expect(found).toMatchObject([{ cause: "state-not-a-directory", class: "usage" }]);
 });
 
 it("a damaged ID is a problem that names the file", async () => {

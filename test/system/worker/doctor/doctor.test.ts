@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import manifest from "../../../../package.json" with { type: "json" };
 import { exitCodeOf } from "../../../../shared/contract/exit-code.ts";
 import { DoctorReport } from "../../../../worker/doctor/report.ts";
 import { eventually } from "../../../actions/lab.ts";
@@ -36,17 +35,6 @@ describe("pbnj-worker doctor", () => {
     expect(exitCode).toBe(0);
     expect(lab.server.polls).toEqual([]);
     expect(await readdir(lab.folder)).toEqual(["inventory.yaml", "password"]);
-  });
-
-  it("takes its settings from the environment and the file of `start`", async () => {
-    await using lab = await wholeLab();
-    const config = await lab.write("worker.yaml", { inventory: "inventory.yaml", grpcServer: "127.0.0.1:1" });
-
-    const report = await lab.report(["--config", config], { TINKERBELL_GRPC_AUTHORITY: lab.server.address });
-
-    expect(report).toMatchObject({ ok: true, exitCode: 0, version: manifest.version });
-    expect(report.of("tink-server")).toMatchObject([{ subject: lab.server.address }]);
-    expect(report.of("inventory")).toMatchObject([{ detail: `${lab.folder}/inventory.yaml: 1 machine` }]);
   });
 
   it("continues after a problem, prints how to fix it, and exits with the code of the first", async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { LaunchNotRecorded, type LaunchRequest } from "../../../../worker/core/ports/runtime.ts";
-import { TO_BEGIN } from "../../../../worker/features/legacy/returning-ids.ts";
+import { TO_BEGIN } from "../../../../worker/features/legacy/legacy-messages.ts";
 import { actionLabels } from "../../../../worker/runtimes/docker/container-spec.ts";
 import { DockerRuntime } from "../../../../worker/runtimes/docker/docker-runtime.ts";
 import { launchName } from "../../../../worker/runtimes/launch-name.ts";

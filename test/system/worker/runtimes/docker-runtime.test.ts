@@ -163,21 +163,6 @@ describeWithDocker("the docker runtime", () => {
     for (const text of [inspected, ...texts]) expect(text).not.toContain(canary);
   });
 
-  it("reports the exit code when another process killed the action", async () => {
-    const runtime = newRuntime();
-    const { request, up } = untilFirstLine(scriptedRequest(["err:working\\n", "sleep:60000"]).request);
-    const running = runtime.run(request, never);
-    await up;
-
-    await dockerCli("kill", "--signal", "KILL", launchName(request.action));
-    const { outcome, remove } = await running;
-    await remove(never);
-    await runtime.close();
-
-    expect(outcome).toMatchObject({ ok: false, class: "internal", killed: true, timedOut: false });
-    expect(outcome.message).toBe("exited 137 (killed, perhaps out of memory): working");
-  });
-
   it("keeps an ended container until it is removed, and removing it again is no error", async () => {
     const runtime = newRuntime();
     const { request } = scriptedRequest([resultStep({})]);
@@ -270,38 +255,6 @@ describeWithDocker("the docker runtime", () => {
     expect(ended.outcome).toMatchObject({ ok: true, message: "reached bmc.example" });
   });
 
-  it("does not touch a container of that name that is not its own", async () => {
-    const runtime = newRuntime();
-    const { request } = scriptedRequest([]);
-    const name = launchName(request.action);
-    await dockerCli("create", "--name", name, scriptedImage);
-
-    const ended = await runtime.run(request, never);
-    await ended.remove(never);
-    const left = await containers(`name=${name}`);
-    await removeContainers(name);
-    await runtime.close();
-
-    expect(ended.outcome).toMatchObject({ ok: false, class: "state" });
-    expect(ended.outcome.message).toContain(name);
-    expect(left).toHaveLength(1);
-  });
-
-  it("leaves no container when the start fails, and says why", async () => {
-    const runtime = newRuntime();
-    const { request } = scriptedRequest([], {
-      action: { networkNamespace: "container:no-such-container-for-test" },
-    });
-
-    const ended = await runtime.run(request, never);
-    const left = await containers(`name=${launchName(request.action)}`);
-    await runtime.close();
-
-    expect(ended.outcome).toMatchObject({ ok: false });
-    expect(ended.outcome.message).toContain("no-such-container-for-test");
-    expect(left).toEqual([]);
-  });
-
   it.skipIf(isRootless)("reports running out of memory as such", async () => {
     const runtime = { container: { worker, memoryBytes: 96 * 1024 * 1024 } };
 
@@ -321,21 +274,6 @@ describeWithDocker("the docker runtime", () => {
     if (seen !== "true") context.skip("the engine did not notice the child that was killed");
     expect(outcome).toMatchObject({ ok: false, class: "internal", exitCode: 0 });
     expect(outcome.message).toMatch(/^a process of the action was killed, out of memory/);
-  });
-
-  it("says so if someone removes the container of a running action", async () => {
-    const runtime = newRuntime();
-    const { request, up } = untilFirstLine(scriptedRequest(["err:working\\n", "sleep:60000"]).request);
-    const running = runtime.run(request, never);
-    await up;
-
-    await dockerCli("rm", "--force", launchName(request.action));
-    const { outcome, remove } = await running;
-    await remove(never);
-    await runtime.close();
-
-    expect(outcome).toMatchObject({ ok: false, class: "state", killed: true });
-    expect(outcome.message).toBe("the container was removed by someone else; its last lines: working");
   });
 
   it.each([
@@ -376,13 +314,6 @@ describeWithDocker("the docker runtime", () => {
     expect(outcome).toMatchObject({ ok: false, class: "usage" });
     expect(outcome.message).toContain(missing);
     await expect(readFile(missing)).rejects.toThrow("ENOENT: no such file or directory");
-  });
-
-  it("has one class for a network that does not exist, whatever the engine", async () => {
-    const { outcome } = await ran([], { action: { networkNamespace: "pbnj-no-such-network" } });
-
-    expect(outcome).toMatchObject({ ok: false, class: "usage" });
-    expect(outcome.message).toContain("pbnj-no-such-network");
   });
 
   describe("a registry that demands a login", () => {
@@ -428,41 +359,6 @@ describeWithDocker("the docker runtime", () => {
     it("refuses a wrong password, or none, with class auth", async () => {
       for (const { outcome } of [await pull("wrong"), await ran([], { action: { image } })])
         expect(outcome).toMatchObject({ ok: false, class: "auth" });
-    });
-  });
-
-  it("fails with the reason when an image is not there and cannot be pulled", async () => {
-    const image = "127.0.0.1:1/pbnj/power-off:v1";
-
-    const { outcome } = await ran([], { action: { image } });
-
-    expect(outcome).toMatchObject({ ok: false, class: "unreachable" });
-    expect(outcome.message).toContain(`the image ${image} could not be pulled`);
-    expect(outcome.message).toContain("connection refused");
-  });
-
-  it("uses the image that is there when the registry does not answer", async () => {
-    const image = "127.0.0.1:1/pbnj/scripted:v1";
-    await dockerCli("tag", scriptedImage, image);
-
-    const runtime = { pullPolicy: "always" } as const;
-    const { outcome } = await ran([resultStep({})], { runtime, action: { image } });
-    await dockerCli("rmi", image);
-
-    expect(outcome).toMatchObject({ ok: true, message: "done" });
-  });
-});
-
-describe("the docker runtime without an engine", () => {
-  it("names the missing socket, and continues", async () => {
-    const runtime = { socketPath: "/nonexistent/engine.sock" };
-
-    const { outcome } = await ran([], { runtime, timeoutMs: 300 });
-
-    expect(outcome).toMatchObject({
-      ok: false,
-      class: "unreachable",
-      message: "no container engine: /nonexistent/engine.sock does not exist",
     });
   });
 });

@@ -206,44 +206,6 @@ describe("a trace", () => {
     expect(only(lab.collector.spans, "open redfish").attributes).toMatchObject({ "error.type": "auth" });
   });
 
-  test("exists for a refused action, which was not run", { timeout: TIMEOUT }, async () => {
-    await using lab = await tracingLab();
-    lab.start();
-
-    await lab.untilOver(lab.submit([{ name: "power-status", machine: "nowhere" }]));
-    await lab.untilTraced(1);
-
-    expect(lab.roots()[0]).toMatchObject({ failed: true, message: expect.stringContaining("nowhere") });
-    expect(lab.collector.named("run")).toEqual([]);
-  });
-
-  test("separates concurrent actions in one process", { timeout: TIMEOUT }, async () => {
-    await using lab = await tracingLab({ argv: ["--runtime", "in-process"] });
-    lab.start();
-
-    const hard = { MODE: "hard" };
-    await lab.untilOver(
-      lab.submit([{ name: "power-off", environment: hard }, { name: "power-on" }], "pbnj"),
-      lab.submit(
-        [
-          { name: "power-off", machine: "node-02", environment: hard },
-          { name: "power-on", machine: "node-02" },
-        ],
-        "other",
-      ),
-    );
-    await lab.untilTraced(4);
-
-    for (const root of lab.roots()) {
-      const own = lab.collector.spans.filter(({ traceId }) => traceId === root.traceId);
-      const isRedfish = machineOf(root) === "node-01";
-      const requests = own.filter(({ kind, name }) => kind === 3 && !name.startsWith("report"));
-      expect(requests.length).toBeGreaterThan(2);
-      expect(requests.every(({ name }) => /^(GET|POST) \//.test(name) === isRedfish)).toBe(true);
-      expect(tree(lab, root)).toHaveLength(own.length - 1);
-    }
-  });
-
   test("continues under a worker that adopts the actions of a killed one", { timeout: TIMEOUT }, async () => {
     await using lab = await tracingLab();
     const killed = lab.startProcess();
@@ -293,18 +255,5 @@ describe("what an action gets of a trace", () => {
     expect(lab.collector.below(run)).toHaveLength(1);
     const tokens = lab.collector.exports.map(({ headers }) => headers.authorization);
     expect(new Set(tokens)).toEqual(new Set(["Bearer canary-token"]));
-  });
-
-  test("is not sampled if the sampler says so", { timeout: TIMEOUT }, async () => {
-    const env = { OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "0" };
-    await using lab = await tracingLab({ env });
-    const worker = lab.start();
-
-    await lab.untilOver(lab.submit([{ name: "power-status" }]));
-    worker.kill("SIGTERM");
-    const { code } = await worker.ended;
-
-    expect(code).toBe(0);
-    expect(lab.collector.exports).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import type { Action } from "../../../../worker/core/action/action.ts";
 import { noObserver } from "../../../../worker/core/action/observer.ts";
 import { runLane } from "../../../../worker/core/lanes/lane.ts";
 import type { LaneOptions } from "../../../../worker/core/lanes/lane-options.ts";
-import { ServerPace } from "../../../../worker/core/lanes/server-pace.ts";
+import { ServerLoad } from "../../../../worker/core/lanes/server-load.ts";
 import type { ActionSource, Poll, WorkflowSet } from "../../../../worker/core/ports/source.ts";
 import { alwaysAwake, type Wake, type Waking } from "../../../../worker/core/ports/source.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
@@ -86,7 +86,7 @@ function run(
     clock = scaledClock(100),
     log = silentLogger,
     ...others
-  }: { clock?: Clock; log?: Logger } & Partial<Pick<LaneOptions, "waking" | "observer" | "serverPace">> = {},
+  }: { clock?: Clock; log?: Logger } & Partial<Pick<LaneOptions, "waking" | "observer" | "serverLoad">> = {},
 ): Running {
   const stop = new AbortController();
   const ended = runLane(
@@ -441,11 +441,11 @@ describe("a lane with wake-ups", () => {
   });
 
   it("does not poll at its start beside a hundred others that do", async () => {
-    const serverPace = new ServerPace(stoppedClock);
+    const serverLoad = new ServerLoad(stoppedClock);
     const source = new Holding(() => undefined);
     const bells = Array.from({ length: 150 }, () => new Bell());
     const lanes = bells.map((waking) =>
-      run(source, async () => true, { clock: stoppedClock, waking, serverPace }),
+      run(source, async () => true, { clock: stoppedClock, waking, serverLoad }),
     );
 
     await Promise.all(bells.slice(100).map(({ rested }) => rested.promise));
@@ -453,7 +453,7 @@ describe("a lane with wake-ups", () => {
 
     for (const { stop } of lanes) stop.abort();
     await Promise.all(lanes.map(({ ended }) => ended));
-    expect(await serverPace.makeSure(async () => "sent")).toBe("sent");
+    expect(await serverLoad.probe(async () => "sent")).toBe("sent");
   });
 
   it("polls at once when it is woken, and runs what it gets", async () => {

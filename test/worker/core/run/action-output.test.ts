@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { systemClock } from "../../../../shared/clock.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
-import { type ActionEvent, seenAction } from "../../../../worker/core/action/observer.ts";
+import { type ActionEvent, noObserver, seenAction } from "../../../../worker/core/action/observer.ts";
 import { ActionOutput } from "../../../../worker/core/run/action-output.ts";
 
 const REASON = "still on";
@@ -16,7 +16,7 @@ it("takes progress from the log of any action, and no reason for its failure", (
     redact: redactor({}),
     clock: systemClock,
     log: silentLogger,
-    observer: { action: (event) => void events.push(event), spans: () => undefined },
+    observer: { ...noObserver, action: (event) => void events.push(event), spans: () => undefined },
   });
   const time = "2026-01-01T10:00:00.000Z";
   const lines = [

@@ -9,16 +9,14 @@ import { noObserver, type Observers } from "../../../../worker/core/action/obser
 import type { Machines, Refused } from "../../../../worker/core/ports/machines.ts";
 import type { Runtime } from "../../../../worker/core/ports/runtime.ts";
 import type { Source } from "../../../../worker/core/ports/source.ts";
-import { ReportQueue } from "../../../../worker/core/reports/report-queue.ts";
-import { Executor } from "../../../../worker/core/run/executor.ts";
-import { OrphanSweep } from "../../../../worker/core/run/orphan-sweep.ts";
 import {
-  EarlierRuns,
-  type ExecutorNeeds,
-  LaunchPace,
-  type RunServices,
-} from "../../../../worker/core/run/services.ts";
-import { ActionSlots, type Locks, MachineLocks, Turns } from "../../../../worker/core/turns/turns.ts";
+  ActionQueue,
+  ActionSlots,
+  type Locks,
+  MachineLocks,
+} from "../../../../worker/core/queue/action-queue.ts";
+import { Executor } from "../../../../worker/core/run/executor.ts";
+import type { ExecutorNeeds } from "../../../../worker/core/run/services.ts";
 import { AuthGate } from "../../../../worker/machines/auth-gate.ts";
 import { type CredentialsTarget, LaunchCredentials } from "../../../../worker/machines/launch-credentials.ts";
 import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
@@ -66,7 +64,7 @@ export function briefRuntime({ untilCancelled = false, remove = async () => unde
 /** Where an action of a test acts. */
 export interface LabTarget extends CredentialsTarget {
   readonly ok: true;
-  readonly paused?: string;
+  readonly paused?: string | undefined;
 }
 
 interface LabMachines {
@@ -120,7 +118,7 @@ export function labNeeds(more: Partial<ExecutorNeeds> = {}): ExecutorNeeds {
     machines: labMachines(),
     runtime: idleRuntime(),
     journal: new MemoryJournal(),
-    turns: new Turns(new MachineLocks(), new ActionSlots(4)),
+    queue: new ActionQueue(new MachineLocks(), new ActionSlots(4)),
     sourceOf: () => source,
     isLeading: () => true,
     traceEnvironment: () => ({}),
@@ -130,18 +128,6 @@ export function labNeeds(more: Partial<ExecutorNeeds> = {}): ExecutorNeeds {
     clock: scaledClock(50),
     log: silentLogger,
     ...more,
-  };
-}
-
-/** What the runs of a worker share, with the needs that are given. */
-export function labServices(more: Partial<ExecutorNeeds> = {}): RunServices {
-  const needs = labNeeds(more);
-  return {
-    ...needs,
-    reports: new ReportQueue(needs),
-    sweep: new OrphanSweep({ ...needs, isNeeded: () => false }),
-    pace: new LaunchPace(),
-    earlierRuns: new EarlierRuns(needs.clock),
   };
 }
 
@@ -176,7 +162,7 @@ export function executorLab(
         ...defined({ locate, pausedMachines, redactorOf }),
       }),
       ...{ runtime, journal, observer, sourceOf: () => from },
-      turns: new Turns(locks, new ActionSlots(4)),
+      queue: new ActionQueue(locks, new ActionSlots(4)),
       ...more,
     }),
   );

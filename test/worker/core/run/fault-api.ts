@@ -8,7 +8,7 @@ import type { Acknowledgement, Poll, WorkflowSet } from "../../../../worker/core
 import { statusOf } from "../../../../worker/features/legacy/legacy-messages.ts";
 import { type LegacyCalls, legacyTransport } from "../../../../worker/features/legacy/legacy-transport.ts";
 import { acknowledgementOfError } from "../../../../worker/sources/grpc/grpc-errors.ts";
-import { pollOfError } from "../../../../worker/sources/tink/poll-error.ts";
+import { pollOfError } from "../../../../worker/sources/tink/tink-api.ts";
 
 const ACTION = { timeoutSeconds: 60, command: [], onTimeout: [], onFailure: [] };
 const SHARED = { volumes: [], environment: {} };

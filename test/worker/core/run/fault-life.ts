@@ -9,14 +9,13 @@ import { noObserver } from "../../../../worker/core/action/observer.ts";
 import { Journal } from "../../../../worker/core/journal/journal.ts";
 import { type LaneServices, Worker } from "../../../../worker/core/lanes/worker.ts";
 import type { Acknowledgement, Poll, WorkflowSet } from "../../../../worker/core/ports/source.ts";
+import { ActionQueue, ActionSlots, MachineLocks } from "../../../../worker/core/queue/action-queue.ts";
 import { Executor } from "../../../../worker/core/run/executor.ts";
-import { ActionSlots, MachineLocks, Turns } from "../../../../worker/core/turns/turns.ts";
 import { LeaderElection } from "../../../../worker/kubernetes/leader/leader-election.ts";
 import { LeaderLocks } from "../../../../worker/kubernetes/leader/leader-locks.ts";
 import { acknowledgementOfError } from "../../../../worker/sources/grpc/grpc-errors.ts";
 import { TinkServer } from "../../../../worker/sources/server/tink-server.ts";
-import { pollOfError } from "../../../../worker/sources/tink/poll-error.ts";
-import type { TinkApi } from "../../../../worker/sources/tink/tink-api.ts";
+import { pollOfError, type TinkApi } from "../../../../worker/sources/tink/tink-api.ts";
 import { Connection } from "../../../support/simulation/connection.ts";
 import { Host } from "../../../support/simulation/host.ts";
 import { disk } from "../../../support/virtual-disk.ts";
@@ -324,7 +323,7 @@ export class Life {
       }),
       runtime,
       sourceOf: () => source,
-      turns: new Turns(this.#locks ?? new MachineLocks(), new ActionSlots(4)),
+      queue: new ActionQueue(this.#locks ?? new MachineLocks(), new ActionSlots(4)),
       isLeading,
       journal,
       defaultTimeoutMs: 60_000,

@@ -3,7 +3,7 @@ import { isOver, type Workflow } from "../../../../simulators/tink/workflow.ts";
 import { type ActionStatus, actionKey } from "../../../../worker/core/action/action.ts";
 import type { Acknowledgement, Poll, WorkflowSet } from "../../../../worker/core/ports/source.ts";
 import { acknowledgementOfError } from "../../../../worker/sources/grpc/grpc-errors.ts";
-import { pollOfError } from "../../../../worker/sources/tink/poll-error.ts";
+import { pollOfError } from "../../../../worker/sources/tink/tink-api.ts";
 import type { VirtualTime } from "../../../support/simulation/virtual-time.ts";
 import { currentApi, type FaultApi, idOf, legacyApi } from "./fault-api.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
-import { Secret } from "../../../../shared/secret.ts";
 import { type Action, actionKey, type Outcome } from "../../../../worker/core/action/action.ts";
 import { MemoryJournal } from "../../../../worker/core/action/action-journal.ts";
 import { type ActionEvent, noObserver } from "../../../../worker/core/action/observer.ts";
@@ -12,12 +11,10 @@ import {
   NotLaunched,
   type Runtime,
 } from "../../../../worker/core/ports/runtime.ts";
-import { BEGUN, TO_BEGIN } from "../../../../worker/features/legacy/returning-ids.ts";
+import { BEGUN, TO_BEGIN } from "../../../../worker/features/legacy/legacy-messages.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 import { scriptedRequest, testConnection } from "../../runtimes/launch-request.ts";
 import { briefRuntime, executorLab, type LabOptions, TARGET } from "./executor-lab.ts";
-
-const RESULT = { action: "power-on", ok: true, message: "on", durationMs: 1, roundTrips: 1 };
 
 /** Launches actions on a runtime that records the requests; `run` decides how they end. */
 function lab(
@@ -170,14 +167,6 @@ describe("an action whose launch does not end with an outcome", () => {
 });
 
 describe("the credentials of a launch", () => {
-  it("come with the secret inputs of the action", async () => {
-    const { launch, requests } = lab(async () => ({}));
-    const inputs = { NEW_PASSWORD: new Secret("another") };
-    await launch({ secrets: { inputs } }).outcome;
-
-    expect(requests[0]?.connection?.secretInputs).toEqual(inputs);
-  });
-
   it("fail the action if they cannot be read", async () => {
     const connect = () => Promise.reject(new BmcError("auth", "no such Secret"));
     const { launch, requests } = lab(async () => ({}), { locate: () => ({ ...TARGET, connect }) });
@@ -193,23 +182,6 @@ describe("the credentials of a launch", () => {
 
     expect(await launch().outcome).toMatchObject({ ok: false, class: "auth" });
     expect(requests).toHaveLength(1);
-  });
-
-  it("come with the hint of an earlier action, unless that had no connection to learn it with", async () => {
-    const hints: unknown[] = [undefined, "untrusted", "learned", undefined];
-    let isConnected = true;
-    const { connect: _, ...unconnected } = TARGET;
-    const { launch, requests } = lab(async () => ({ result: { ...RESULT, hint: hints.shift() } }), {
-      locate: () => (isConnected ? TARGET : unconnected),
-    });
-    for (isConnected of [true, false, true, true]) await launch().outcome;
-
-    expect(requests.map(({ connection }) => connection?.hint)).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      "learned",
-    ]);
   });
 });
 

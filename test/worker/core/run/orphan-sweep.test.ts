@@ -84,8 +84,8 @@ describe("the orphan sweep", () => {
       };
     };
 
-    sweep.add({ remove: remove("one", 1) });
-    sweep.add({ remove: remove("other", 0) });
+    sweep.add(remove("one", 1));
+    sweep.add(remove("other", 0));
     await swept(3);
 
     expect(at[1]).toBe(10_000);
@@ -98,7 +98,7 @@ describe("the orphan sweep", () => {
     await swept(1);
     const removed: number[] = [];
 
-    for (let n = 0; n <= 1_000; n += 1) sweep.add({ remove: async () => void removed.push(n) });
+    for (let n = 0; n <= 1_000; n += 1) sweep.add(async () => void removed.push(n));
     await swept(2);
     await swept(3);
 

@@ -70,20 +70,3 @@ test.concurrent.each(cases)(
     await vi.waitFor(() => expect(lab.worker.journal.unfinished()).toEqual([]), { timeout: 20_000 });
   },
 );
-
-test.concurrent("an acknowledged action that a stale cache serves again is reported again and not repeated", async () => {
-  await using lab = await rack();
-  const workflow = lab.submit("pbnj-one", { name: "power-cycle" });
-  await lab.worker.untilLogged("action started");
-  lab.server.faults.serveStale(2);
-  await lab.server.until(() => isOver(workflow));
-  const reported = lab.server.reports.length;
-
-  lab.submit("pbnj-one", { name: "power-status" });
-  await lab.server.until(() => lab.server.workflows().every(isOver));
-
-  const again = lab.server.reports.slice(reported).filter(({ actionName }) => actionName === "power-cycle");
-  expect(lab.said("duplicate action skipped: already ended")).toHaveLength(2);
-  expect(new Set(again.map(({ state }) => state))).toEqual(new Set(["SUCCESS"]));
-  expect(lab.machine("one").commands.map(({ action }) => action)).toEqual(["cycle"]);
-});

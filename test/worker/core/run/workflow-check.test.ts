@@ -17,7 +17,7 @@ import { scaledClock } from "../../../support/scaled-clock.ts";
 import { briefRuntime, executorLab, labSource } from "./executor-lab.ts";
 
 const WITHIN = { timeout: 15_000, interval: 10 };
-const SPEED = 200;
+const SPEED = 1_000;
 const template = exampleTemplate([{ worker: "agent", actions: ["power-off"] }]);
 const cleanups: (() => Promise<unknown> | undefined)[] = [];
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { systemClock } from "../../../../shared/clock.ts";
 import type { Outcome } from "../../../../worker/core/action/action.ts";
 import { type ActionEvent, type SeenAction, seenAction } from "../../../../worker/core/action/observer.ts";
 import { ActionLogs } from "../../../../worker/features/action-log/action-logs.ts";
@@ -62,7 +63,13 @@ beforeEach(async () => {
 
 function openLogs(maxBytes = 256 * MEBIBYTE) {
   const { said, log } = keptLog();
-  const options = { directory, maxAgeMs: 24 * 3_600_000, maxBytes, clock: { now: () => at.getTime() }, log };
+  const options = {
+    directory,
+    maxAgeMs: 24 * 3_600_000,
+    maxBytes,
+    clock: { ...systemClock, now: () => at.getTime() },
+    log,
+  };
   const logs = new ActionLogs(options);
   return {
     logs,

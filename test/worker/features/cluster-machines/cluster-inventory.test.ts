@@ -144,48 +144,6 @@ describe.concurrent("machines of a namespace", () => {
     expect(lab.inventory.machines()).toBe(list);
     expect(lab.fake.countBy("list", "machines")).toBe(1);
   });
-
-  it("that a watch missed are found by the next list", async ({ expect }) => {
-    await using lab = await InventoryLab.start({
-      before: (fake) => {
-        fake.create(MACHINES, "Machine", machine("stays"));
-        fake.create(MACHINES, "Machine", machine("goes"));
-      },
-    });
-    await expect.poll(() => lab.changes, SOON).toHaveLength(1);
-    await expect.poll(() => lab.fake.openWatches("machines").length, SOON).toBe(1);
-
-    await lab.fake.watchGap("Machine", () => {
-      lab.fake.remove(MACHINES, "Machine", "goes", NAMESPACE);
-      lab.fake.create(MACHINES, "Machine", machine("comes"));
-    });
-    lab.fake.expireHistory();
-    lab.fake.dropWatches();
-
-    await expect.poll(() => lab.names(), SOON).toEqual(["comes", "stays"]);
-    await expect.poll(() => lab.changes[1], SOON).toEqual({ added: ["comes"], removed: ["goes"] });
-  });
-
-  it("remain during an API outage, and are current again after it", async ({ expect }) => {
-    await using lab = await InventoryLab.start({
-      before: (fake) => {
-        fake.create(MACHINES, "Machine", machine("node-1"));
-        fake.create("v1", "Secret", secret("node-1", { username: "u", password: "p" }));
-      },
-    });
-    await lab.synced();
-
-    await lab.fake.stop();
-    await expect.poll(() => lab.watches()[0]?.state, SOON).toBe("failing");
-    const meanwhile = lab.names();
-    await lab.fake.listen();
-    lab.fake.create(MACHINES, "Machine", machine("node-2"));
-
-    expect(meanwhile).toEqual(["node-1"]);
-    await expect.poll(() => lab.names(), SOON).toEqual(["node-1", "node-2"]);
-    expect((await lab.connect("node-1")).password?.reveal()).toBe("p");
-    expect(lab.warnings().map(({ message }) => message)).toEqual(["cluster watch failed, retrying"]);
-  });
 });
 
 describe.concurrent("names of machines", () => {
@@ -234,28 +192,6 @@ describe.concurrent("names of machines", () => {
     expect(lab.inventory.find("node-1.tink-system", NAMESPACE)?.name).toBe("node-1");
     expect(lab.inventory.find("node-1", "default")).toBeUndefined();
     expect(lab.inventory.find("node-1.default", "default")).toBeUndefined();
-  });
-
-  it("that are invalid in an agent ID are skipped with a warning", async ({ expect }) => {
-    const long = "x".repeat(64);
-    await using lab = await InventoryLab.start({
-      before: (fake) => {
-        fake.create(MACHINES, "Machine", machine(long));
-        fake.create(MACHINES, "Machine", machine("node-1"));
-      },
-    });
-    await expect.poll(() => lab.changes, SOON).toEqual([{ added: ["node-1"], removed: [] }]);
-
-    expect(lab.inventory.find(long, NAMESPACE)).toBeUndefined();
-    await expect
-      .poll(() => lab.warnings(), SOON)
-      .toEqual([
-        {
-          level: "warn",
-          message: "cluster object skipped",
-          fields: { object: `Machine tink-system/${long}`, problem: `${long} cannot be a machine's name` },
-        },
-      ]);
   });
 });
 
@@ -514,23 +450,6 @@ describe.concurrent("a missing right", () => {
       "machine node-1: Secret tink-system/node-1 may not be read: grant the worker get on secrets in tink-system",
     );
     expect(lab.warnings()).toEqual([]);
-  });
-
-  it("on Machines does not delay the start, and is one warning", async () => {
-    await using lab = await InventoryLab.start({
-      rights: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }],
-      before: (fake) => void fake.create(MACHINES, "Machine", machine("node-1")),
-    });
-
-    const synced = await lab.inventory.synced(AbortSignal.timeout(20_000));
-    expect(synced).toMatchObject({
-      ok: false,
-      reason: expect.stringMatching(
-        /^list machines\.bmc\.tinkerbell\.org in tink-system: .*forbidden.*"worker"/,
-      ),
-    });
-    expect(lab.warnings()).toHaveLength(1);
-    expect(lab.watches()).toMatchObject([{ state: "failing", objects: 0 }]);
   });
 
   it("on Machines is the reason of an invalid Hardware of v1alpha1", async ({ expect }) => {

@@ -119,29 +119,6 @@ describe("machines of several clusters", () => {
     expect(lab.names()).toEqual(["home-1"]);
     expect(clock.monotonicMs() - begunMs).toBeLessThan(100_000);
   });
-
-  it("that are paused are left alone", async () => {
-    await using lab = await SourcesLab.start([{ name: "edge" }], (_, edge) =>
-      Node.create(edge, "edge-1", "p"),
-    );
-    await lab.synced();
-
-    const annotate = (value: string | null) =>
-      lab.edge.patch(
-        MACHINES,
-        "Machine",
-        "edge-1",
-        { metadata: { annotations: { "cluster.x-k8s.io/paused": value } } },
-        NAMESPACE,
-      );
-    annotate("");
-    await expect
-      .poll(() => lab.failure("edge-1"), SOON)
-      .toContain("is paused: no reason given (annotation cluster.x-k8s.io/paused of Machine ");
-    expect(lab.inventory.state().unusable).toEqual([]);
-    annotate(null);
-    await expect.poll(() => lab.password("edge-1").catch(String), SOON).toBe("p");
-  });
 });
 
 describe("the Secret with the kubeconfig of a source", () => {

@@ -8,7 +8,7 @@ import type { Comparison } from "../../../../worker/features/drift/compare-machi
 import { DriftWatch } from "../../../../worker/features/drift/drift-watch.ts";
 import { Enforcer } from "../../../../worker/features/drift/enforcer.ts";
 import type { Difference } from "../../../../worker/features/shared/drift-seen.ts";
-import type { MachineNotice } from "../../../../worker/features/shared/machine-notice.ts";
+import type { MachineNotice } from "../../../../worker/features/shared/facts.ts";
 import { MachinePaused } from "../../../../worker/machines/pause.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
 
@@ -139,7 +139,7 @@ describe("machines with a desired state", () => {
     const { comparisons, lines, pass, watch } = lab({
       answer(count) {
         if (count > 1) return { differences: [power("on")] };
-        throw new MachinePaused({ name: "node-1" }, paused);
+        throw new MachinePaused("node-1", paused);
       },
     });
 

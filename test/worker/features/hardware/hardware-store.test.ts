@@ -107,7 +107,7 @@ describe("a machine's hardware", () => {
   test("is not read while the machine is paused, which is no failure, and is read once it is in service", async () => {
     const paused = { reason: "fan replacement", by: "inventory machines.yaml" };
     const { clock, ends, waits, poll, reads, serial } = lab((count) => {
-      if (count <= 3) throw new MachinePaused(machine, paused);
+      if (count <= 3) throw new MachinePaused(machine.name, paused);
     });
 
     await poll(() => serial() !== undefined, HOUR);

@@ -6,8 +6,7 @@ import {
   type WorkflowAction,
   WorkflowActionSchema,
 } from "../../../../worker/features/legacy/gen/workflow_pb.ts";
-import { actionOf, statusOf } from "../../../../worker/features/legacy/legacy-messages.ts";
-import { BEGUN, TO_BEGIN } from "../../../../worker/features/legacy/returning-ids.ts";
+import { actionOf, BEGUN, statusOf, TO_BEGIN } from "../../../../worker/features/legacy/legacy-messages.ts";
 import { MalformedAction } from "../../../../worker/sources/action-fields.ts";
 
 type Fields = Partial<Omit<WorkflowAction, "$typeName" | "$unknown">>;

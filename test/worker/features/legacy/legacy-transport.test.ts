@@ -4,8 +4,8 @@ import { exampleTemplate } from "../../../../simulators/tink/example-template.ts
 import { type LegacyTinkServer, startLegacyTinkServer } from "../../../../simulators/tink-legacy/server.ts";
 import type { Action, ActionStatus } from "../../../../worker/core/action/action.ts";
 import type { Poll } from "../../../../worker/core/ports/source.ts";
+import { BEGUN, TO_BEGIN } from "../../../../worker/features/legacy/legacy-messages.ts";
 import { legacyApi } from "../../../../worker/features/legacy/legacy-transport.ts";
-import { BEGUN, TO_BEGIN } from "../../../../worker/features/legacy/returning-ids.ts";
 import { Channel } from "../../../../worker/sources/grpc/channel.ts";
 import { createDialer } from "../../../../worker/sources/grpc/dial.ts";
 

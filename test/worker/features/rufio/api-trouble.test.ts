@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { rufioRights } from "../../../../worker/features/rufio/rufio-rights.ts";
-import { BMC_API, eventually, isTrue, type RufioLab, rufioLab } from "./rufio-lab.ts";
+import { eventually, isTrue, type RufioLab, rufioLab } from "./rufio-lab.ts";
 
 /** A cycle of a machine that is off powers it on, and one more would be seen. */
 const tasks = [{ bootDevice: { device: "pxe" } }, { powerAction: "cycle" }, { powerAction: "status" }];
@@ -43,50 +43,6 @@ describe.concurrent("a Job is done, and each Task of it once, although", () => {
     await expectDone(lab);
 
     expect(fault.hits).toBe(2);
-  });
-
-  it("the API server is restarted without its history", async () => {
-    await using lab = await rufioLab({ machines: { "node-01": { power: "off", powerOnMs: 300 } } });
-    lab.addMachine();
-    await lab.replica();
-    await eventually(() => expect(lab.rufioSynced()).toBe(true));
-    lab.addJob("j1", tasks);
-    await eventually(() => expect(lab.machine().commands).toHaveLength(1));
-
-    await lab.cluster.restart({ expire: true });
-
-    await expectDone(lab);
-  });
-
-  it("the watches miss the Job and their history is compacted", async () => {
-    await using lab = await rufioLab(isOff);
-    lab.addMachine();
-    await lab.replica();
-    await eventually(() => expect(lab.rufioSynced()).toBe(true));
-    await lab.cluster.watchGap(`${BMC_API}/Job`, () => {
-      lab.addJob("j1", tasks);
-    });
-
-    lab.cluster.expireHistory();
-    lab.cluster.dropWatches();
-
-    await expectDone(lab);
-  });
-
-  it("Rufio's CRDs are installed later", async () => {
-    await using lab = await rufioLab({ ...isOff, cluster: { crds: [] } });
-    await lab.replica();
-    await eventually(() =>
-      expect(lab.said("cluster watch failed, retrying", { resource: "jobs.bmc.tinkerbell.org" })).not.toEqual(
-        [],
-      ),
-    );
-
-    lab.cluster.addCrds("v1alpha1");
-    lab.addMachine();
-    lab.addJob("j1", tasks);
-
-    await expectDone(lab);
   });
 });
 

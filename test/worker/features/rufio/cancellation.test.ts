@@ -79,20 +79,6 @@ it.concurrent("cancels the action of a Task that is being deleted and is kept by
   expect(lab.task("t1").conditions).toBeUndefined();
 });
 
-it.concurrent("cancels actions whose deletion the watches missed", async () => {
-  await using lab = await rufioLab(slow);
-  lab.addMachine();
-  await lab.replica();
-  lab.addJob("j1", [off]);
-  await eventually(() => expect(lab.machine().commands).toHaveLength(1));
-  await lab.cluster.watchGap(`${BMC_API}/Job`, () => lab.cluster.remove(BMC_API, "Job", "j1"));
-
-  lab.cluster.expireHistory();
-  lab.cluster.dropWatches();
-
-  await eventually(() => expect(lab.said("action failed", { class: "cancelled" })).toHaveLength(1));
-});
-
 it.concurrent("cancels an action of an earlier worker whose Task was deleted, and rejects its report", async () => {
   await using lab = await rufioLab();
   const replica = await lab.replica();

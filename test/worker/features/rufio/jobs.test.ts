@@ -171,25 +171,3 @@ it.concurrent("runs only the Jobs of its own Machines, each once", async () => {
   expect(commands).toEqual([["off", "on"], ["off", "on"], []]);
   expect(lab.cluster.countBy("create", "tasks")).toBe(4);
 });
-
-it.concurrent("fails the Task of a paused machine at once with the reason, and sends nothing", async () => {
-  await using lab = await rufioLab();
-  const {
-    machines: [first, ...others],
-    ...rest
-  } = lab.inventoryOf();
-  await lab.write("inventory.yaml", { ...rest, machines: [{ ...first, paused: "new disks" }, ...others] });
-  lab.addMachine();
-  await lab.replica();
-  lab.addJob("j1", [off]);
-
-  await eventually(() => expect(isTrue(lab.job("j1"), "Failed")).toBe(true));
-
-  expect(lab.task("j1-task-0").conditions).toContainEqual(
-    expect.objectContaining({
-      ...{ type: "Failed", status: "True" },
-      message: expect.stringContaining("machine node-01 is paused: new disks (inventory inventory.yaml)"),
-    }),
-  );
-  expect(lab.machine().commands).toEqual([]);
-});

@@ -7,8 +7,8 @@ import { noObserver, observers } from "../../../../worker/core/action/observer.t
 import { Journal } from "../../../../worker/core/journal/journal.ts";
 import { openStateDirectory } from "../../../../worker/core/journal/state-directory.ts";
 import { runLane } from "../../../../worker/core/lanes/lane.ts";
+import { ActionQueue, ActionSlots, MachineLocks } from "../../../../worker/core/queue/action-queue.ts";
 import { Executor } from "../../../../worker/core/run/executor.ts";
-import { ActionSlots, MachineLocks, Turns } from "../../../../worker/core/turns/turns.ts";
 import type { HardwareSource } from "../../../../worker/features/rufio/hardware-writer.ts";
 import { openRufio } from "../../../../worker/features/rufio/rufio.ts";
 import { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
@@ -119,7 +119,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
     sourceOf: () => rufio.source,
     maxBackoffMs: 300,
     ...{ runtime, journal, clock, log, observer },
-    turns: new Turns(new MachineLocks(), new ActionSlots(50)),
+    queue: new ActionQueue(new MachineLocks(), new ActionSlots(50)),
     defaultTimeoutMs: 60_000,
     traceEnvironment: () => ({}),
   });

@@ -155,19 +155,3 @@ it.concurrent("does not repeat a cycle that a worker with another journal has st
   );
   expect(lab.machine().commands).toEqual([]);
 });
-
-it.concurrent("runs a new Task at once while another one runs", async () => {
-  await using lab = await rufioLab({
-    machines: { "node-01": { powerOffMs: 60_000 }, "node-02": {} },
-  });
-  lab.addMachine();
-  lab.addMachine("node-02");
-  await lab.replica();
-  lab.addJob("slow", [{ powerAction: "off" }]);
-  await eventually(() => expect(lab.machine().commands).toHaveLength(1));
-
-  lab.addJob("quick", [{ powerAction: "off" }], "node-02");
-
-  await eventually(() => expect(isTrue(lab.job("quick"), "Completed")).toBe(true));
-  expect(isTrue(lab.job("slow"), "Completed")).toBe(false);
-});

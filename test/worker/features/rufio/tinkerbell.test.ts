@@ -11,10 +11,6 @@ const COMPLETED = {
   completionTime: TIME,
 };
 const ISO = "http://192.0.2.9/hook.iso";
-const OWNER = {
-  ...{ apiVersion: "tinkerbell.org/v1alpha1", kind: "Workflow", name: "w1", controller: true },
-  uid: "5d3c5d5e-0000-4000-8000-000000000001",
-};
 
 /** What Tinkerbell's controller does for a boot mode: clears away what has the Job's name, makes it, and waits. */
 async function bootJob(lab: RufioLab, name: string, tasks: readonly object[]) {
@@ -102,33 +98,6 @@ it.concurrent("runs the Jobs of the isoboot mode before and after the workflow",
   expect(inserted).toContain(ISO);
   expect(lab.bmc().media.slots.map(({ image }) => image)).not.toContain(ISO);
   expect(lab.machine().boots.map(({ device }) => device)).toEqual(["cdrom"]);
-});
-
-it.concurrent("runs the Jobs of the customboot mode", async () => {
-  await using lab = await rufioLab();
-  lab.addMachine();
-  await lab.replica();
-
-  await bootJob(lab, "customboot-preparing-w1", [
-    power("soft"),
-    media(`${ISO}?mac=52-54-00-12-34-01`),
-    { bootDevice: { device: "cdrom", persistent: true, efiBoot: true } },
-    power("on"),
-  ]);
-  await bootJob(lab, "customboot-post-w1", [media(), { bootDevice: { device: "disk" } }, power("cycle")]);
-
-  expect(lab.machine().commands.map(({ action }) => action)).toEqual(["soft-off", "on", "cycle"]);
-  expect(lab.machine().boots.map(({ device }) => device)).toEqual(["cdrom", "disk"]);
-});
-
-it.concurrent("runs a Job whose owner does not exist", async () => {
-  await using lab = await rufioLab({ cluster: { controllers: false } });
-  lab.addMachine();
-  await lab.replica();
-
-  lab.addJob("netboot-w1", [power("off")], "node-01", { ownerReferences: [OWNER] });
-
-  await eventually(() => expect(lab.job("netboot-w1")).toEqual(COMPLETED));
 });
 
 it.concurrent("deletes the Task of a deleted Job of the same name, and does not count it", async () => {

@@ -263,21 +263,6 @@ it.concurrent("starts an operation once the Secret of its Hardware exists, and s
   expect(actionsOf(lab)).toEqual(["off"]);
 });
 
-it.concurrent("sends few requests for a Job of three operations", async () => {
-  await using lab = await newLab();
-  lab.addHardware();
-  await lab.replica({ flags });
-  await eventually(() => expect(lab.rufioSynced()).toBe(true));
-  lab.cluster.forgetRequests();
-
-  lab.addNewJob("j1", [off, { bootDevice: { name: "pxe" } }, on]);
-  await isDone(lab, "j1", "Completed");
-
-  // Each operation is about to start, starts and ends; the Job ends.
-  const patches = lab.cluster.requests.filter(({ verb }) => verb === "patch");
-  expect(patches.map(({ resource }) => resource)).toEqual(Array.from({ length: 10 }, () => "jobs"));
-});
-
 it.concurrent("cancels the operation of a deleted Job, and starts no further one", async () => {
   await using lab = await rufioLab({
     machines: { "node-01": { powerOffMs: 600_000 } },

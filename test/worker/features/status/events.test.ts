@@ -1,4 +1,3 @@
-import { connect } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { DriftSeen } from "../../../../worker/features/shared/drift-seen.ts";
@@ -258,34 +257,6 @@ describe("load", () => {
 
     const data = readers.map(({ reader }) => reader.events.find(({ event }) => event === "update")?.data);
     expect(new Set(data).size).toBe(1);
-  });
-
-  test("of a reader that reads nothing is at most one update, and then it is disconnected", async () => {
-    const clock = statusClock();
-    await using lab = await statusLab({ clock, machines: names });
-    const socket = connect({ port: lab.listener.address.port, host: "127.0.0.1" });
-    onTestFinished(() => void socket.destroy());
-    socket.on("error", () => undefined);
-    socket.write("GET /events?of=/ HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    await vi.waitFor(() => expect(lab.responses).toHaveLength(1), 30_000);
-    socket.pause();
-    const [response] = lab.responses;
-    const buffered: number[] = [];
-    const actions = names.slice(0, 100).map((name) => ({ name, action: lab.tell.action(name) }));
-
-    // More than the system's own buffers take.
-    for (let round = 0; round < 2_000 && !response?.destroyed; round += 1) {
-      for (const { name, action } of actions)
-        if (round % 2 === 0) lab.tell.started(action, name);
-        else lab.tell.taken(action, name);
-      clock.pass(PAUSE_MS);
-      await nextTurn();
-      buffered.push(response?.writableLength ?? 0);
-    }
-
-    expect(response?.destroyed).toBe(true);
-    expect(Math.max(...buffered)).toBeGreaterThan(0);
-    expect(Math.max(...buffered)).toBeLessThan(300_000);
   });
 
   test("of more readers than may be is refused, and there is room again when one goes", async () => {

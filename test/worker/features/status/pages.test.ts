@@ -45,16 +45,6 @@ describe("the overview", () => {
     expect(page).toContain('title="node-02: failed (unreachable)"');
   });
 
-  test("has no rows where nothing is there", async () => {
-    await using lab = await statusLab({ machines: [] });
-
-    const page = await lab.text("/");
-
-    const sections = ["failures", "agents-failing", "in-flight", "machines"];
-    expect(sections.map((section) => rowsOf(page, section))).toEqual([[], [], [], []]);
-    expect(page).toContain('<tbody data-section="failures"></tbody>');
-  });
-
   test("is narrowed down by a part of a name, without scripts", async () => {
     await using lab = await statusLab({ machines: ["rack1-a", "rack1-b", "rack2-a"] });
     const { tell } = lab;
@@ -67,18 +57,8 @@ describe("the overview", () => {
     expect(page).toContain('value="rack1-"');
   });
 
-  test("is narrowed down to a power state; what was never seen is unknown", async () => {
-    await using lab = await statusLab({ machines: ["a", "b", "c"] });
-    lab.tell.whole(lab.tell.action("1"), "a", getPower("off"));
-    lab.tell.whole(lab.tell.action("2"), "b", getPower("unknown"));
-
-    const pages = await Promise.all(["off", "unknown", "on"].map((state) => lab.text(`/?state=${state}`)));
-
-    expect(pages.map((page) => rowsOf(page, "machines"))).toEqual([["a"], ["b", "c"], []]);
-  });
-
-  test("of 3,000 machines at work has all of them at a glance, and a bounded size", async () => {
-    const names = Array.from({ length: 3_000 }, (_, index) => `node-${String(index).padStart(4, "0")}`);
+  test("of 1,000 machines at work has all of them at a glance, and a bounded size", async () => {
+    const names = Array.from({ length: 1_000 }, (_, index) => `node-${String(index).padStart(4, "0")}`);
     await using lab = await statusLab({ machines: names });
     const { tell } = lab;
     for (const name of names) {
@@ -92,9 +72,9 @@ describe("the overview", () => {
 
     expect(rowsOf(page, "machines")).toEqual(names);
     expect(["failures", "in-flight"].map((id) => rowsOf(page, id).length)).toEqual([5, 4]);
-    expect(page).toContain('<a href="/actions?state=failed">All 3000 actions</a>');
+    expect(page).toContain('<a href="/actions?state=failed">All 1000 actions</a>');
     expect(page).toContain('class="grid dense"');
-    expect(Buffer.byteLength(page)).toBeLessThan(600_000);
+    expect(Buffer.byteLength(page)).toBeLessThan(250_000);
   });
 
   test("is sorted by urgency on request, and filtered by a state beside others", async () => {
@@ -144,17 +124,6 @@ describe("a failure", () => {
       expect(page).toContain('href="/help/tls"');
     }
   });
-
-  test("is found by its class", async () => {
-    await using lab = await statusLab();
-    lab.tell.whole(lab.tell.action("a"), "node-01", failed);
-    lab.tell.whole(lab.tell.action("b"), "node-02", { ...failed, class: "tls" });
-
-    const page = await lab.text("/actions?class=tls");
-
-    expect(rowsOf(page, "actions")).toEqual([lab.tell.action("b").key]);
-    expect(page).toContain('<input type="hidden" name="class" value="tls">');
-  });
 });
 
 describe("the lists", () => {
@@ -203,14 +172,6 @@ describe("a list", () => {
     expect(page).toContain(
       '<th scope="col" aria-sort="ascending"><a href="/machines?q=node&amp;sort=-name">Machine',
     );
-  });
-
-  test("stays as it is where the key is unknown", async () => {
-    await using lab = await statusLab({ machines: ["b", "a"] });
-
-    const page = await lab.text("/machines?sort=constructor");
-
-    expect(rowsOf(page, "machines")).toEqual(["b", "a"]);
   });
 
   test("of machines has 100 per page, with power and actions", async () => {
@@ -564,30 +525,6 @@ describe("what others wrote", () => {
     const page = await lab.text(`/actions/${action.key}`);
 
     expect(page.length).toBeLessThan(10_000);
-  });
-});
-
-describe("the wall clock", () => {
-  test("that jumps into the past makes no time negative", async () => {
-    const clock = statusClock();
-    await using lab = await statusLab({ clock });
-    const { tell } = lab;
-    tell.observer.lane("pbnj", "polling");
-    tell.whole(tell.action("a"), "node-01", getPower("on"));
-    const running = tell.action("b");
-    tell.started(running, "node-01");
-
-    clock.pass(10_000);
-    clock.wallMs -= 86_400_000;
-    const pages = await Promise.all(["/", "/agent-ids", `/actions/${running.key}`].map(lab.text));
-    const json = await lab.text("/status.json");
-
-    for (const page of pages) {
-      const times = [...page.matchAll(/data-elapsed="([^"]*)"/g)].map(([, ms]) => Number(ms));
-      expect(times.length).toBeGreaterThan(1);
-      expect(new Set(times)).toEqual(new Set([10_000]));
-    }
-    expect(json).not.toMatch(/Ms[A-Za-z]*":-/);
   });
 });
 

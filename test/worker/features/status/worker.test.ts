@@ -89,36 +89,4 @@ describe("the status page of a worker", () => {
     lab.machine("node-01").print("iPXE initialising devices...\r\n");
     await lab.server.until(() => workflow.state === "SUCCESS");
   });
-
-  test("says why an action failed, and which lanes get no answer", { timeout: SLOW_TEST_MS }, async () => {
-    await using lab = await workingLab({ machines: { "node-01": { power: "on" } }, argv: anywhere });
-    const { reader } = await follow(lab.worker, "/");
-
-    lab.submit("pbnj-node-01", { name: "set-boot-device", environment: { DEVICE: "tape" } });
-    // A lane that has still to report is busy, whether the server answers or not.
-    await lab.worker.untilLogged("report acknowledged", { state: "failed" });
-    await reader.until(() => said(reader, "failures").includes("tape"));
-    await lab.server.stop();
-    await reader.until(() => said(reader, "agents-failing").includes("Unavailable"));
-
-    expect(said(reader, "failures")).toContain("failed: usage");
-    expect(said(reader, "agents-failing")).toContain("pbnj-node-01");
-  });
-
-  test("forgets a machine that leaves the inventory, and has the one that joins it", {
-    timeout: SLOW_TEST_MS,
-  }, async () => {
-    await using lab = await workingLab({
-      machines: { "node-01": {}, "node-02": {} },
-      known: ["node-01"],
-      argv: anywhere,
-    });
-    const { url, reader } = await follow(lab.worker, "/");
-
-    await lab.writeInventory("node-02");
-    await reader.until(() => reader.updates.at(-1)?.["machines"]?.order?.join() === "node-02");
-
-    expect((await fetch(`${url}/machines/node-01`)).status).toBe(404);
-    expect((await fetch(`${url}/machines/node-02`)).status).toBe(200);
-  });
 });

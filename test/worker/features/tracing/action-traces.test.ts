@@ -5,9 +5,8 @@ import { parseTraceParent } from "../../../../shared/tracing/trace-parent.ts";
 import type { FinishedSpan } from "../../../../shared/tracing/tracer.ts";
 import type { Outcome } from "../../../../worker/core/action/action.ts";
 import { type ActionEvent, type SeenAction, seenAction } from "../../../../worker/core/action/observer.ts";
-import { ActionTraces } from "../../../../worker/features/tracing/action-traces.ts";
+import { ActionTraces, traceIds } from "../../../../worker/features/tracing/action-traces.ts";
 import { readSpans } from "../../../../worker/features/tracing/read-spans.ts";
-import { traceIds } from "../../../../worker/features/tracing/trace-ids.ts";
 
 const takenAt = new Date("2026-01-01T00:00:00.000Z");
 const startedAt = new Date("2026-01-01T00:00:02.000Z");

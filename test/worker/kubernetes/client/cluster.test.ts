@@ -1,7 +1,8 @@
 import { once } from "node:events";
+import { createServer } from "node:http";
 import { createSecureServer } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import * as z from "zod/mini";
 import { createCertificate } from "../../../../simulators/certificate.ts";
 import { listenOn } from "../../../../simulators/free-port.ts";
@@ -227,6 +228,28 @@ describe("settings of the connection", () => {
     await expect(Cluster.open({ kubeconfig: missing })).rejects.toThrow(missing);
     await expect(open("clusters: [")).rejects.toThrow(there.kubeconfig);
     await expect(open("apiVersion: v1\nkind: Config\n")).rejects.toThrow(/no current context/);
+  });
+
+  it("refuse a server without TLS, unless the kubeconfig allows it", async () => {
+    const server = createServer((_request, response) => response.end('{"gitVersion":"v1.37.0"}'));
+    await listenOn(0, async (port) => {
+      await once(server.listen(port, "127.0.0.1"), "listening");
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const plain = fake.kubeconfig().replace(fake.url, url);
+    const allowed = plain.replace(url, `${url}\n      insecure-skip-tls-verify: true`);
+
+    await expect(open(plain)).rejects.toThrow(`${url} has no TLS`);
+    expect(await (await open(allowed)).version(signal)).toBe("v1.37.0");
+    server.close();
+  });
+
+  it("say how to pass a kubeconfig if there is none", async () => {
+    vi.stubEnv("KUBECONFIG", "");
+    vi.stubEnv("HOME", there.path("nowhere"));
+
+    await expect(Cluster.open()).rejects.toThrow(/no kubeconfig found: pass --kubeconfig/);
+    vi.unstubAllEnvs();
   });
 
   it("set the namespace, unless an option does", async () => {

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { type HttpLimits, HttpListener } from "../../../../worker/listener/http/http-listener.ts";
+import { type HttpLimits, HttpListener, serveHttp } from "../../../../worker/listener/http/http-listener.ts";
 import type { Route } from "../../../../worker/listener/http/route.ts";
-import { serveHttp } from "../../../../worker/listener/http/serve-http.ts";
 import { keptLog } from "../../../support/kept-log.ts";
 import { exchange, RawClient, requestText } from "./raw-client.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { actionKey } from "../../../../worker/core/action/action.ts";
 import { LaunchNotRecorded, NotLaunched } from "../../../../worker/core/ports/runtime.ts";
-import { BEGUN } from "../../../../worker/features/legacy/returning-ids.ts";
+import { BEGUN } from "../../../../worker/features/legacy/legacy-messages.ts";
 import { LABEL } from "../../../../worker/runtimes/kubernetes/job-labels.ts";
 import { launchName } from "../../../../worker/runtimes/launch-name.ts";
 import { scriptedRequest } from "../launch-request.ts";

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, it } from "vitest";
-import { saysGone } from "../../../../worker/sources/grpc/gone.ts";
+import { saysGone } from "../../../../worker/sources/grpc/grpc-errors.ts";
 
 function fromWire(message: string, code: Code): ConnectError {
   return Object.assign(new ConnectError(message, code), { isWireError: true });

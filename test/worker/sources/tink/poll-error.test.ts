@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { TimeoutReached } from "../../../../shared/timeout.ts";
 import { PreconditionFailureSchema } from "../../../../worker/sources/tink/gen/precondition_failure_pb.ts";
-import { pollOfError } from "../../../../worker/sources/tink/poll-error.ts";
+import { pollOfError } from "../../../../worker/sources/tink/tink-api.ts";
 
 const ALL_CODES = Object.values(Code).filter((code) => typeof code === "number");
 const IDLE = [Code.NotFound, Code.FailedPrecondition, Code.DeadlineExceeded];

@@ -1,4 +1,3 @@
-import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, describe, expect, it } from "vitest";
 import { Secret } from "../../../../shared/secret.ts";
 import { createCertificate } from "../../../../simulators/certificate.ts";
@@ -94,34 +93,6 @@ tasks:
       environment: { MACHINE: "rack1", MODE: "soft" },
       networkNamespace: "host",
       pidNamespace: "host",
-    });
-  });
-
-  it("runs a workflow from its first action to success", async () => {
-    const server = await simulate();
-    const transport = connect(server);
-    const template = exampleTemplate([{ worker: "agent", actions: ["off", "pxe", "on"] }]);
-    const workflow = server.submit({ template });
-
-    for (const name of ["off", "pxe", "on"]) {
-      const action = actionIn(await transport.next("agent", never));
-      expect(action.name).toBe(name);
-      expect(await transport.report(running(action), never)).toEqual({ kind: "acknowledged" });
-      expect(await transport.report(ended(action, "success"), never)).toEqual({ kind: "acknowledged" });
-    }
-
-    await server.until(() => workflow.state === "SUCCESS");
-    expect(server.reports.map(({ actionName, state }) => `${actionName} ${state}`)).toEqual([
-      "off RUNNING",
-      "off SUCCESS",
-      "pxe RUNNING",
-      "pxe SUCCESS",
-      "on RUNNING",
-      "on SUCCESS",
-    ]);
-    expect(server.reports[1]).toMatchObject({
-      message: "it is success",
-      duration: expect.stringMatching(/^1\.5\d*s$/),
     });
   });
 
@@ -264,21 +235,6 @@ tasks:
     expect(second).toEqual({ kind: "acknowledged" });
     await server.until(() => workflow.state === "SUCCESS");
   });
-
-  it.each([
-    ["Unavailable", Code.Unavailable],
-    ["Internal", Code.Internal],
-    ["Unauthenticated", Code.Unauthenticated],
-    ["ResourceExhausted", Code.ResourceExhausted],
-  ])("fails the poll when the server answers %s, and continues with the next one", async (name, code) => {
-    const server = await simulate();
-    const transport = connect(server);
-    server.faults.fail("GetAction", new ConnectError("not now", code));
-    server.submit({ template: ONE_ACTION });
-
-    expect(await transport.next("agent", never)).toEqual({ kind: "failed", code: name, reason: "not now" });
-    expect(actionIn(await transport.next("agent", never)).name).toBe("power-off");
-  });
 });
 
 describe("the connection", () => {
@@ -345,23 +301,6 @@ describe("the connection", () => {
     await server.stop("orderly");
 
     expect(await poll).toEqual({ kind: "failed", code: "Unavailable", reason: "server shutting down" });
-  });
-
-  it("survives being cut in the middle of many polls", async () => {
-    const server = await simulate({ holdMs: 20_000 });
-    const transport = connect(server);
-
-    for (let round = 1; round <= 20; round += 1) {
-      const polls = Array.from({ length: 20 }, (_, index) => transport.next(`agent-${index}`, never));
-      await server.until(() => server.polls.length === round * 20);
-      server.dropConnections();
-      expect((await Promise.all(polls)).every(({ kind }) => kind === "failed")).toBe(true);
-      await server.until(() => server.connections.open === 0);
-    }
-
-    server.submit({ template: ONE_ACTION });
-    expect(actionIn(await transport.next("agent", never)).name).toBe("power-off");
-    expect(server.connections).toEqual({ accepted: 21, open: 1 });
   });
 
   it("lets a poll end on the old connection after a GOAWAY and opens a new one for the next", async () => {

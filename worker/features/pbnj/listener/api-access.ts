@@ -4,9 +4,8 @@ import { type ReadTextFile, readTextFile } from "../../../../shared/read-text-fi
 import type { WatchedFile } from "../../../config/reload.ts";
 import { ServerTls } from "../../../listener/server-tls.ts";
 import { tokenIn } from "../../../listener/tokens.ts";
-import type { Caller } from "../caller.ts";
+import { type Caller, unlimited } from "../caller.ts";
 import type { ApiFiles } from "../pbnj-settings.ts";
-import { unlimited } from "./callers.ts";
 import { parseJwtPublicKeys, parseJwtSecrets } from "./jwt-keys.ts";
 import type { TokenRules } from "./verify-token.ts";
 
@@ -45,7 +44,10 @@ export class ApiAccess {
     return this.#secrets.length + this.#publicKeys.length > 0;
   }
 
-  /** Rejects with a `ConnectError`. A client with token and certificate has the token's limits. */
+  /**
+   * Identifies the caller. Rejects with a `ConnectError`. A client with both a token and a certificate has the token's
+   * limits.
+   */
   async callerOf(
     authorization: string | undefined,
     certificate: AcceptedCertificate | undefined,
@@ -53,7 +55,7 @@ export class ApiAccess {
     if (!this.authenticates) return unlimited();
     const token = this.#takesTokens ? tokenIn(authorization) : undefined;
     if (token !== undefined) return await this.#callerOfToken(token);
-    // What cannot be read as a token may have been meant to limit the client.
+    // Unreadable credentials may have been meant to limit the client.
     const isUnreadable = this.#takesTokens && authorization !== undefined;
     if (certificate && !isUnreadable) return unlimited(certificate.commonName);
     throw new ConnectError(this.#whatIsMissing, Code.Unauthenticated);
@@ -78,7 +80,10 @@ export class ApiAccess {
     return watched;
   }
 
-  /** A key that is gone ends all connections: streams of its tokens, and the limits of accepted clients, would stay. */
+  /**
+   * Applies new keys. A removed key ends all connections; otherwise, streams of its tokens and the limits of accepted
+   * clients would remain.
+   */
   #replace(before: TokenRules["keys"], after: TokenRules["keys"]): TokenRules["keys"] {
     if (!before.every(({ key }) => after.some((other) => other.key.equals(key)))) this.tls.revoke();
     return after;
@@ -86,7 +91,7 @@ export class ApiAccess {
 
   async #callerOfToken(token: string): Promise<Caller> {
     const rules = { ...this.#options, keys: [...this.#secrets, ...this.#publicKeys] };
-    // Most workers serve no tokens.
+    // Most workers use no tokens.
     const { verifyToken } = await import("./verify-token.ts");
     return await verifyToken(token, rules, this.#options.clock.now());
   }

@@ -7,7 +7,7 @@ import type { ApiAccess } from "./api-access.ts";
 import type { Connection } from "./connections.ts";
 import { Health } from "./gen/grpc/health/v1/health_pb.ts";
 
-/** The connection that a call arrives on. */
+/** The context value with the connection of a call. */
 export const CONNECTION = createContextKey<Connection | undefined>(undefined, {
   description: "connection of the call",
 });
@@ -19,12 +19,12 @@ export interface GateOptions {
   readonly observer: ApiCallObserver;
 }
 
-/** A client that tries without end must not fill the log. */
+/** A client that tries forever must not fill the log. */
 const WARN_INTERVAL_MS = 60_000;
 
 /**
- * Decides, before anything of a message is read, who calls. Health is open, for probes, which have no credentials. Rejects with
- * a `ConnectError`.
+ * Creates the handler that identifies the caller before any part of a message is read. The health service is open, because
+ * probes have no credentials. Rejects with a `ConnectError`.
  */
 export function createGate({
   access,

@@ -16,7 +16,7 @@ export class Connection {
   #deadline: NodeJS.Timeout | undefined;
   #calls = 0;
   #streamingCalls = 0;
-  /** Whether the client has made an accepted call. */
+  /** Whether an accepted call was made on the connection. */
   isTrusted = false;
   certificate: AcceptedCertificate | undefined;
   /** The client's address. */
@@ -34,7 +34,7 @@ export class Connection {
     return this.#calls;
   }
 
-  /** Notes that the connection has become HTTP/2. */
+  /** Records that the connection has become HTTP/2. */
   useSession(session: ServerHttp2Session): void {
     this.#session = session;
     this.#closeIn(this.#timeouts.idleMs);
@@ -54,7 +54,7 @@ export class Connection {
     this.#calls -= 1;
     if (isStreaming) this.#streamingCalls -= 1;
     if (this.#calls > 0 || this.#socket.destroyed) return;
-    // Node's own server closes an idle HTTP/1.1 connection; this also closes one whose next headers are slow.
+    // Node's own server closes an idle HTTP/1.1 connection. This also closes one whose next headers arrive slowly.
     const { keepAliveMs, headersTimeoutMs, idleMs } = this.#timeouts;
     this.#closeIn(this.#session ? idleMs : keepAliveMs + headersTimeoutMs);
   }
@@ -63,7 +63,7 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  /** Tells the client to make new calls elsewhere, and ends after those in progress. */
+  /** Tells the client to make new calls elsewhere. The connection ends after the calls in progress. */
   drain(): void {
     if (this.#session) this.#session.close();
     else if (this.#calls === 0) this.destroy();
@@ -86,8 +86,8 @@ export class Connection {
 }
 
 /**
- * Only this property identifies the connection of a call, because addresses and ports are used again. It is on the socket of
- * HTTP/1.1, on the TLS socket with TLS, or on the session of HTTP/2.
+ * Only this property identifies the connection of a call, because addresses and ports are reused. It is on the socket of
+ * HTTP/1.1, on the TLS socket, or on the session of HTTP/2.
  */
 const CONNECTION = Symbol("connection");
 interface Carrier {
@@ -98,7 +98,7 @@ interface Carrier {
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #open = new Set<Connection>();
-  /** By both ends, which are unique among open connections. */
+  /** Connections by both of their ends, which are unique among open connections. */
   readonly #handshaking = new Map<string, Connection>();
   readonly #whenIdle = new Set<() => void>();
 
@@ -106,7 +106,7 @@ export class Connections {
     this.#limits = limits;
   }
 
-  /** A connection that may still need a TLS handshake. */
+  /** Adds a connection, which may still need a TLS handshake. */
   admit(socket: Socket & Carrier, needsHandshake: boolean): void {
     const connection = new Connection(socket, this.#limits);
     const ends = endsOf(socket);
@@ -119,7 +119,7 @@ export class Connections {
     });
   }
 
-  /** Call when TLS is established on a connection. */
+  /** Call this when TLS is established on a connection. */
   secured(socket: TLSSocket & Carrier): void {
     socket.on("error", () => undefined);
     const ends = endsOf(socket);
@@ -133,7 +133,7 @@ export class Connections {
     socket[CONNECTION] = connection;
   }
 
-  /** Call when a connection becomes HTTP/2. */
+  /** Call this when a connection becomes HTTP/2. */
   useSession(session: ServerHttp2Session & Carrier): void {
     // Node's proxy for the socket of a session has the properties of the socket.
     const { [CONNECTION]: connection }: Socket & Carrier = session.socket;
@@ -148,9 +148,9 @@ export class Connections {
     return carrier?.[CONNECTION];
   }
 
-  /** Whether one more call is within the limits of its connection, and of all that are equally trusted. */
+  /** Whether one more call is within the limits of its connection, and of all connections with the same trust. */
   hasRoom({ isTrusted, calls, streamingCalls }: Connection, isStreaming: boolean): boolean {
-    // A client's first call proves who it is: strangers' slow calls must not keep it out.
+    // A client's first call proves its identity. Slow calls of strangers must not keep it out.
     if (calls === 0 && !isStreaming) return true;
     const limits = isTrusted ? this.#limits.accepted : this.#limits.strangers;
     const alike = [...this.#open].filter((each) => each.isTrusted === isTrusted);
@@ -177,7 +177,7 @@ export class Connections {
   }
 }
 
-/** The oldest one without an accepted call, else the oldest idle one, else the oldest. */
+/** The connection to close: the oldest one without an accepted call, otherwise the oldest idle one, otherwise the oldest. */
 export function leastUseful(sockets: readonly (Socket & Carrier)[]): Socket | undefined {
   return (
     sockets.find(({ [CONNECTION]: connection }) => !connection?.isTrusted) ??

@@ -13,15 +13,15 @@ export interface DispatchOptions {
   /** The handler for all services, from `connectNodeAdapter`. */
   readonly adapter: (request: ApiRequest, response: ApiResponse) => void;
   readonly connections: Connections;
-  readonly limits: Pick<ListenerLimits, "headerBytes" | "bodyTimeoutMs" | "callTimeoutMs">;
-  /** Whether only this host reaches the address. */
+  readonly limits: ListenerLimits;
+  /** Whether the address can be reached only from this host. */
   readonly isLoopback: () => boolean;
 }
 
 const FORM = "application/x-www-form-urlencoded";
 const JSON_TYPE = "application/json";
 
-/** Gives requests within the limits to the adapter, and ends those that exceed them. */
+/** Passes requests within the limits to the adapter, and ends the others. */
 export function createDispatch({ services, adapter, connections, limits, isLoopback }: DispatchOptions) {
   const kinds = new Map<string, Kind>(
     services.flatMap(({ typeName, methods }) =>
@@ -32,7 +32,7 @@ export function createDispatch({ services, adapter, connections, limits, isLoopb
     request.on("error", () => undefined);
     response.on("error", () => undefined);
     const connection = connections.of(request);
-    // Pipelined requests would queue as many answers as requests fit into one packet.
+    // Pipelined requests would queue as many answers as there are requests in one packet.
     if (!connection || (!("stream" in request) && connection.calls > 0)) {
       abort(request);
       return;
@@ -40,7 +40,7 @@ export function createDispatch({ services, adapter, connections, limits, isLoopb
     const kind = kinds.get(request.url?.split("?", 1)[0] ?? "");
     const isStreaming = kind !== undefined && kind !== "unary";
     if (!connections.hasRoom(connection, isStreaming)) {
-      // Clients try again with a stream that was refused (RFC 9113 section 8.7).
+      // Clients retry a refused stream (RFC 9113 section 8.7).
       abort(request, constants.NGHTTP2_REFUSED_STREAM);
       return;
     }
@@ -52,7 +52,7 @@ export function createDispatch({ services, adapter, connections, limits, isLoopb
       refuse(response, refusal);
       return;
     }
-    // `curl -d` calls everything a form.
+    // `curl -d` sends everything with the content type of a form.
     if (request.headers["content-type"] === FORM) request.headers["content-type"] = JSON_TYPE;
     adapter(request, response);
   };
@@ -61,9 +61,9 @@ export function createDispatch({ services, adapter, connections, limits, isLoopb
 type Kind = DescMethod["methodKind"];
 
 interface Refusal {
-  /** HTTP status, which gRPC clients use. */
+  /** The HTTP status, which gRPC clients use. */
   readonly status: number;
-  /** Error code of the Connect protocol. */
+  /** The error code of the Connect protocol. */
   readonly code: string;
   readonly message: string;
 }
@@ -76,7 +76,7 @@ function refusalOf(
   isLoopback: boolean,
 ): Refusal | undefined {
   const { headers, rawHeaders } = request;
-  // Node enforces the limit for HTTP/1.1 alone.
+  // Node enforces the limit only for HTTP/1.1.
   if (rawHeaders.join("").length > headerBytes) {
     return { status: 431, code: "resource_exhausted", message: "the headers are too large" };
   }
@@ -91,14 +91,14 @@ function refusalOf(
       message: "this address is served to this machine alone",
     };
   }
-  // A web page can send simple requests to this host, and with the client certificates of its visitor.
+  // A web page can send simple requests to this host, even with its visitor's client certificates.
   if (headers.origin !== undefined || headers["sec-fetch-site"] !== undefined) {
     return { status: 403, code: "permission_denied", message: "browsers are not served" };
   }
   return undefined;
 }
 
-/** Whether it can be the host of a URL, which Connect builds from it. */
+/** Whether the text is a valid host of a URL, which Connect builds from it. */
 function isHost(host: string | undefined): host is string {
   return host !== undefined && /^[\w.[\]:-]{1,300}$/.test(host) && URL.canParse(`http://${host}`);
 }
@@ -130,7 +130,7 @@ function abort(request: ApiRequest, code = constants.NGHTTP2_CANCEL): void {
 function refuse(response: ApiResponse, { status, code, message }: Refusal): void {
   response.statusCode = status;
   response.setHeader("content-type", JSON_TYPE);
-  // What follows such a request cannot be trusted.
+  // Further data after such a request cannot be trusted.
   if (!("stream" in response)) response.setHeader("connection", "close");
   response.end(`${JSON.stringify({ code, message })}\n`);
 }

@@ -6,14 +6,14 @@ import { type Health, HealthCheckResponse_ServingStatus as Status } from "./gen/
 /** How often a watched status is read. */
 const WATCH_INTERVAL_MS = 1_000;
 
-/** gRPC's health service. Every service has the status of the whole server, whose name is empty. */
+/** The health service of gRPC. Every service has the status of the whole server, whose name is empty. */
 export function healthService(
   services: readonly string[],
   isServing: () => boolean,
   clock: Clock,
 ): ServiceImpl<typeof Health> {
   const known = ["", ...services];
-  /** Shared by all calls. */
+  /** A timer that all calls share. */
   let tick: Promise<void> | undefined;
   const status = () => (isServing() ? Status.SERVING : Status.NOT_SERVING);
   return {
@@ -31,7 +31,7 @@ export function healthService(
         tick ??= clock.sleep(WATCH_INTERVAL_MS).finally(() => {
           tick = undefined;
         });
-        // Rejects when the client disconnects or the listener closes.
+        // The wait rejects when the client disconnects or the listener closes.
         await raceAbort(tick, signal);
       }
     },

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defined } from "../../../../shared/defined.ts";
 import { FileProblem } from "../../../../shared/read-text-file.ts";
 
-/** A key that verifies JSON Web Tokens. The type of the key alone decides which algorithms it verifies. */
+/** A key that verifies JSON Web Tokens. Only the key's type determines the algorithms that it verifies. */
 export interface JwtKey {
   readonly key: KeyObject;
   readonly algorithms: readonly string[];
@@ -12,9 +12,9 @@ export interface JwtKey {
 }
 
 const MOST_KEYS = 16;
-/** RFC 7518 section 3.2: as long as the hash. */
+/** A secret must be as long as the hash (RFC 7518 section 3.2). */
 const SHORTEST_SECRET_BYTES = 32;
-/** RFC 7518 section 3.3. */
+/** The least size of an RSA key (RFC 7518 section 3.3). */
 const SMALLEST_RSA_BITS = 2_048;
 
 /** Parses a file with one secret for HS256 per line, so that an old and a new one can be valid together. Throws a `FileProblem` without the file's text. */
@@ -41,7 +41,7 @@ export function parseJwtPublicKeys(text: string): readonly JwtKey[] {
   return text.trimStart().startsWith("{") ? bounded(keysOfSet(text)) : keysOfPem(text);
 }
 
-/** Names the kind of a text that others may know; undefined for a secret. */
+/** Names the kind of a text that is public; undefined for a secret. */
 function publicKind(text: string): string | undefined {
   const trimmed = text.trim();
   if (trimmed.includes("-----BEGIN ")) return "a PEM key or certificate";
@@ -50,7 +50,7 @@ function publicKind(text: string): string | undefined {
   if (/^(sk-)?(ssh|ecdsa)-[a-z0-9@.-]+ /.test(trimmed)) return "an SSH key";
   if (/^eyJ[\w-]+\.[\w-]+\.[\w-]*$/.test(trimmed)) return "a JSON Web Token";
   const der = Buffer.from(trimmed, "base64");
-  // The first byte of DER's SEQUENCE; parsing costs.
+  // DER begins with the first byte of a SEQUENCE. This check avoids parsing.
   if (der[0] !== 0x30) return undefined;
   const parsers = [
     () => createPublicKey({ key: der, format: "der", type: "spki" }),
@@ -100,7 +100,7 @@ const Jwk = z.looseObject({
 });
 const JwkSet = z.object({ keys: z.array(Jwk).max(100) });
 
-/** Skips keys for other purposes and algorithms, which key sets of identity providers contain as well. */
+/** Reads the keys of a set. Skips keys for other purposes and algorithms, which key sets of identity providers also contain. */
 function keysOfSet(text: string): readonly JwtKey[] {
   return readKeySet(text).flatMap((jwk) => {
     if (jwk.kty === "oct") throw new FileProblem("holds a symmetric key: put it into the file of secrets");
@@ -127,7 +127,7 @@ function readKeySet(text: string): z.infer<typeof JwkSet>["keys"] {
   }
 }
 
-/** RFC 9864 has a new name for EdDSA with Ed25519, so a key with one name also verifies the other. */
+/** The names of EdDSA with Ed25519. RFC 9864 introduced a new one, so a key with either name verifies both. */
 const ED25519 = ["EdDSA", "Ed25519"];
 
 function isFor(given: string | undefined, algorithm: string): boolean {

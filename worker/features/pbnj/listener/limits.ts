@@ -1,6 +1,9 @@
 import { INPUT_BYTES } from "../../../../shared/input-limits.ts";
 
-/** Calls in progress, and of them those of methods that stream: per connection, and of all such connections. */
+/**
+ * Limits of calls in progress, in total and for streaming methods, per connection and for all connections with the same
+ * trust.
+ */
 interface CallLimits {
   readonly calls: number;
   readonly streaming: number;
@@ -10,22 +13,22 @@ interface CallLimits {
 
 /** Limits per client and connection. */
 export interface ListenerLimits {
-  /** Above this a connection is closed, one without an accepted call first. */
+  /** The maximum number of connections. Above it one is closed, beginning with those without an accepted call. */
   readonly connections: number;
-  /** Calls in progress per connection. HTTP/1.1 has one. */
+  /** The maximum number of calls in progress per connection; HTTP/1.1 has one. */
   readonly streams: number;
-  /** On connections with an accepted call. */
+  /** Limits of connections with an accepted call. */
   readonly accepted: CallLimits;
-  /** On connections without: anyone can open them, and calls of Health need no credentials. */
+  /** Limits of other connections: anyone can open one, and calls of the health service need no credentials. */
   readonly strangers: CallLimits;
   readonly headerBytes: number;
-  /** Size of one request message, also after decompression. */
+  /** The maximum size of a request message, before and after decompression. */
   readonly messageBytes: number;
-  /** For the TLS handshake and the headers of the first request together. */
+  /** Time for the TLS handshake and the headers of the first request together. */
   readonly headersTimeoutMs: number;
-  /** For the body of a request, unless the method streams requests. */
+  /** Time for the body of a request, unless the method streams requests. */
   readonly bodyTimeoutMs: number;
-  /** For a whole call, unless the method streams. */
+  /** Time for a whole call, unless the method streams. */
   readonly callTimeoutMs: number;
   /** How long an HTTP/1.1 connection is kept without a call. */
   readonly keepAliveMs: number;

@@ -31,12 +31,12 @@ export interface ListenOptions {
   readonly address: ListenAddress;
   /** Registers the handlers of `services`. They find their caller in the context value `CALLER`. */
   readonly routes: (router: ConnectRouter) => void;
-  /** Listed by reflection and health. */
+  /** The services that reflection and health list. */
   readonly services: readonly DescService[];
-  /** For health. */
+  /** Whether the health service reports that the worker serves. */
   readonly isServing: () => boolean;
   readonly access: ApiAccess;
-  /** Serves everyone, on any address. Without it, an address beyond loopback needs authentication. */
+  /** Allows everyone on any address. Otherwise, an address beyond loopback requires authentication. */
   readonly allowUnauthenticated: boolean;
   readonly log: Logger;
   readonly clock: Clock;
@@ -47,11 +47,11 @@ export interface ListenOptions {
 }
 
 export interface Listener extends AsyncDisposable {
-  /** The actual one. */
+  /** The port in use. */
   readonly port: number;
-  /** `http://` or `https://`, host and port. */
+  /** A URL of `http://` or `https://`, host and port. */
   readonly url: string;
-  /** Lets calls end for a short time, then disconnects every client. Never rejects. */
+  /** Gives calls a short time to end, then disconnects every client. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -118,7 +118,7 @@ function createAdapter(
       router.service(ServerReflection, reflectionService([...services, Health, ServerReflection]));
     },
     contextValues: (request) => createContextValues().set(CONNECTION, connections.of(request)),
-    // Nothing here is for browsers.
+    // Browsers do not use this API.
     grpcWeb: false,
     acceptCompression: [compressionGzip],
     readMaxBytes: messageBytes,
@@ -130,7 +130,7 @@ function createAdapter(
   });
 }
 
-/** Counts calls, and logs unexpected failures: a client learns only that a failure is internal. */
+/** Counts calls and logs unexpected failures. The client learns only that a failure is internal. */
 function watchCalls(services: readonly DescService[], log: Logger, observer: ApiCallObserver): Interceptor {
   return (next) => async (request) => {
     const seen = (code: string) => {

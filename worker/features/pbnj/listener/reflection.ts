@@ -17,7 +17,7 @@ import type {
 type Request = ServerReflectionRequest["messageRequest"];
 type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]>;
 
-/** gRPC's server reflection for the given services. */
+/** gRPC server reflection for the given services. */
 export function reflectionService(services: readonly DescService[]): ServiceImpl<typeof ServerReflection> {
   const index = new DescriptorIndex(services);
   return {
@@ -74,7 +74,7 @@ class DescriptorIndex {
   }
 }
 
-/** The file, and those that it imports, so that clients need not ask for each. */
+/** The file with the files that it imports, so that clients need not request each of them. */
 function answerOf(file: DescFile | undefined): Answer {
   if (!file) return problem(Code.NotFound, "not found");
   const files = new Set<DescFile>();

@@ -7,7 +7,29 @@ import type { ServerTls } from "../../../listener/server-tls.ts";
 import type { Connections } from "./connections.ts";
 import type { ApiRequest, ApiResponse } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
-import { sniffProtocol } from "./sniff-protocol.ts";
+
+/** The start of an HTTP/2 connection with prior knowledge (RFC 9113 section 3.4). No HTTP/1.1 request starts with it. */
+const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+
+/**
+ * Calls back once a plaintext connection has sent enough to tell HTTP/2 from HTTP/1.1. The bytes that were read are put
+ * back. The caller sets the deadline.
+ */
+function sniffProtocol(socket: Socket, found: (protocol: "http1" | "http2") => void): void {
+  let seen = Buffer.alloc(0);
+  const onReadable = () => {
+    const chunk: Buffer | null = socket.read();
+    if (chunk === null) return;
+    seen = Buffer.concat([seen, chunk]);
+    const compared = Math.min(seen.length, PREFACE.length);
+    const agrees = seen.subarray(0, compared).equals(PREFACE.subarray(0, compared));
+    if (agrees && seen.length < PREFACE.length) return;
+    socket.off("readable", onReadable);
+    socket.unshift(seen);
+    found(agrees ? "http2" : "http1");
+  };
+  socket.on("readable", onReadable);
+}
 
 export interface ApiServerOptions {
   readonly tls: ServerTls;
@@ -16,12 +38,12 @@ export interface ApiServerOptions {
   readonly onRequest: (request: ApiRequest, response: ApiResponse) => void;
 }
 
-/** How many streams a client may reset at once, and then per second (CVE-2023-44487). */
+/** How many streams a client may reset in a burst, and then per second (CVE-2023-44487). */
 const RESETS = { streamResetBurst: 200, streamResetRate: 20 };
-/** TCP keep-alive asks a silent client after a minute whether it still exists. */
+/** TCP keep-alive probes a silent client after a minute. */
 const SOCKETS = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 };
 
-/** A server of HTTP/1.1 and HTTP/2: with TLS as ALPN says, in plaintext as the first bytes say. */
+/** Creates a server for HTTP/1.1 and HTTP/2. With TLS, ALPN selects the protocol; in plaintext, the first bytes do. */
 export function createApiServer({ tls, connections, limits, onRequest }: ApiServerOptions): Server {
   const { streams, headerBytes, headersTimeoutMs, keepAliveMs } = limits;
   const http2 = {
@@ -34,7 +56,7 @@ export function createApiServer({ tls, connections, limits, onRequest }: ApiServ
   if (tls.options) {
     const options = { allowHTTP1: true, ...SOCKETS, ...http2, ...tlsOptions(tls, headersTimeoutMs) };
     const server = createSecureServer(options, onRequest).on("session", onSession);
-    // Before Node creates the session.
+    // This must run before Node creates the session.
     server.prependListener("secureConnection", (socket: TLSSocket) => connections.secured(socket));
     return server.on("connection", onConnection);
   }

@@ -2,25 +2,24 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from "jose";
 import { z } from "zod";
 import { defined } from "../../../../shared/defined.ts";
-import type { Caller } from "../caller.ts";
-import { limitedTo, unlimited } from "./callers.ts";
+import { type Caller, limitedTo, unlimited } from "../caller.ts";
 import type { JwtKey } from "./jwt-keys.ts";
 
 export interface TokenRules {
   /** At most `MOST_KEYS` per file. */
   readonly keys: readonly JwtKey[];
-  readonly issuer?: string;
-  readonly audience?: string;
+  readonly issuer?: string | undefined;
+  readonly audience?: string | undefined;
 }
 
 const LONGEST_TOKEN = 8_192;
-/** How far the clocks of issuer and worker may differ. */
+/** The allowed difference between the clocks of issuer and worker. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 
-/** The end of the year 9999, in seconds. JSON also has numbers that are infinite here, such as 1e400. */
+/** The end of the year 9999, in seconds. JSON numbers such as 1e400 are infinite here. */
 const LATEST_TIME = 253_402_300_799;
 
-/** A JSON Web Token's claims, as far as they are used besides those that jose checks. */
+/** The claims of a JSON Web Token that are used in addition to those that jose checks. */
 const Claims = z.object({
   exp: z.number().max(LATEST_TIME),
   sub: z.string().max(256).optional(),
@@ -28,8 +27,8 @@ const Claims = z.object({
 });
 
 /**
- * The caller that a JSON Web Token (RFC 7519) names. Rejects with UNAUTHENTICATED and a reason without anything of the token. The token's algorithm only selects
- * among the keys of that algorithm (RFC 8725 section 3.1).
+ * Returns the caller that a JSON Web Token (RFC 7519) names. Rejects with UNAUTHENTICATED and a reason that contains no part
+ * of the token. The token's algorithm only selects among the keys of that algorithm (RFC 8725 section 3.1).
  */
 export async function verifyToken(token: string, rules: TokenRules, nowMs: number): Promise<Caller> {
   if (token.length > LONGEST_TOKEN) throw refused("the token is too long");
@@ -52,7 +51,7 @@ function headerOf(token: string): { readonly alg?: string; readonly kid?: string
   }
 }
 
-/** Undefined if another key signed the token. */
+/** The payload of the token; undefined if another key signed it. */
 async function payloadOf(
   token: string,
   { key, algorithms }: JwtKey,

@@ -2,26 +2,26 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { revealJson } from "../../../../shared/secret.ts";
 import type { ActionSecrets } from "../../../core/action/action.ts";
-import type { TaskRecord } from "./task-record.ts";
+import type { RequestedTask, TaskRecord } from "./task-record.ts";
 
-export interface AskedTask extends Pick<TaskRecord, "description" | "subject" | "work"> {
+export interface AskedTask extends RequestedTask {
   readonly secrets: ActionSecrets | undefined;
 }
 
 const MOST_REMEMBERED = 10_000;
 
 /**
- * Recognizes repeated requests. Secrets are compared by keyed digests, which are only in memory: after a restart, requests that
- * differ in nothing else count as the same.
+ * Recognizes repeated requests. Secrets are compared by keyed digests, which are only in memory. After a restart, requests
+ * that differ only in secrets count as equal.
  */
 export class RequestIds {
   readonly #key = randomBytes(32);
-  /** By task ID, the oldest first. */
+  /** Digests by task ID, the oldest first. */
   readonly #secrets = new Map<string, string>();
 
   /**
-   * A caller's requests about one machine; undefined without a request ID. Services pass one ID on to several calls, so a
-   * different request with the same ID is a new request.
+   * The key of a caller's request about one machine; undefined without a request ID. Services pass one ID on to several
+   * calls, so a different request with the same ID is new.
    */
   keyOf(caller: string | undefined, requestId: string | undefined, subject: string): string | undefined {
     if (!requestId) return undefined;

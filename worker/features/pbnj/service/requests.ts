@@ -9,15 +9,13 @@ import type { Action } from "../../../core/action/action.ts";
 import type { Authn } from "../api/gen/common_pb.ts";
 import { CALLER } from "../caller.ts";
 import { readAuthn, type Subject, subjectName } from "./authn.ts";
-import { type ImageTerms, taskAction } from "./request-action.ts";
 import { type AskedTask, RequestIds } from "./request-ids.ts";
 import type { TaskRecord } from "./task-record.ts";
 import type { TaskStore } from "./task-store.ts";
-import type { EndedTask } from "./task-waiters.ts";
-import { notRecorded, type Tasks } from "./tasks.ts";
+import { type EndedTask, type ImageTerms, notRecorded, type Tasks, taskAction } from "./tasks.ts";
 import type { Work } from "./work.ts";
 
-/** Why an action would be refused, by policy and inventory. */
+/** The reason why policy or inventory would refuse an action. */
 export type Refusal = { readonly kind: "denied" | "not-found" | "invalid"; readonly reason: string };
 
 export interface RequestsOptions extends ImageTerms {
@@ -46,7 +44,7 @@ const REFUSED = {
   invalid: Code.InvalidArgument,
 } as const;
 
-/** Turns requests into tasks, or refuses them. */
+/** Turns requests into tasks or refuses them. */
 export class Requests {
   readonly #options: RequestsOptions;
   readonly #ids = new RequestIds();
@@ -55,7 +53,7 @@ export class Requests {
     this.#options = options;
   }
 
-  /** Resolves to the task: that of the first request if this one repeats it. Rejects with a `ConnectError`. */
+  /** Resolves to the task; a repeated request gets the task of the first one. Rejects with a `ConnectError`. */
   async submit(asking: Asking, work: Work, context: Context): Promise<TaskRecord> {
     const { tasks, store, log } = this.#options;
     const caller = context.values.get(CALLER);
@@ -92,7 +90,7 @@ export class Requests {
     }
   }
 
-  /** Submits and waits for the end. Rejects with a `ConnectError`, also if the action failed. */
+  /** Submits a task and waits for its end. Rejects with a `ConnectError`, also if the action failed. */
   async complete(asking: Asking, work: Work, context: Context): Promise<EndedTask> {
     const { tasks, clock } = this.#options;
     const { id } = await this.submit(asking, work, context);
@@ -109,8 +107,8 @@ export class Requests {
     return ended;
   }
 
-  /** Throws NOT_FOUND also for a task that the caller may not see. */
-  find(id: string, context: Pick<Context, "values">): TaskRecord {
+  /** Finds a task. Throws NOT_FOUND also if the caller may not see it. */
+  find(id: string, context: Context): TaskRecord {
     const record = this.#options.store.find(id);
     if (record && context.values.get(CALLER).mayUse(record.subject)) return record;
     throw new ConnectError(`record id not found: ${shown(id)}`, Code.NotFound);
@@ -123,9 +121,9 @@ export class Requests {
       throw new ConnectError(secretsProblem, Code.FailedPrecondition);
     }
     const { secrets, ...about } = asked;
-    // An ID without a task: only its form matters.
+    // The ID belongs to no task; only its format matters.
     const task = { ...about, id: "new", hasDirectAccess: secrets?.bmc !== undefined };
-    const action = { ...taskAction(task, this.#options), ...defined({ secrets }) };
+    const action = { ...taskAction(task, this.#options), secrets };
     const refusal = refusalOf(action);
     if (!refusal) return;
     throw new ConnectError(refusal.reason, REFUSED[refusal.kind]);
@@ -134,7 +132,7 @@ export class Requests {
 
 function askedTask(subject: Subject, { description, inputs, repeats: _, ...work }: Work): AskedTask {
   const bmc = "bmc" in subject ? subject.bmc : undefined;
-  const secrets = bmc || inputs ? defined({ bmc, inputs }) : undefined;
+  const secrets = bmc || inputs ? { bmc, inputs } : undefined;
   return { description, subject: subjectName(subject), work, secrets };
 }
 

@@ -7,7 +7,7 @@ import { Machine } from "../api/gen/machine_pb.ts";
 import { Task } from "../api/gen/task_pb.ts";
 import { required } from "./authn.ts";
 import type { Requests } from "./requests.ts";
-import type { EndedTask } from "./task-waiters.ts";
+import type { EndedTask } from "./tasks.ts";
 import * as work from "./work.ts";
 
 export const SERVICES: readonly DescService[] = [Machine, BMC, Diagnostic, Task];

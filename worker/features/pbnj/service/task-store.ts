@@ -8,27 +8,27 @@ import { PART, replaceTextFile, SyncedFolder } from "../../../core/journal/durab
 import { TaskRecord } from "./task-record.ts";
 
 export interface TaskStoreOptions {
-  /** Only the store's; created if it is missing. */
+  /** A directory that only the store uses; it is created if it is missing. */
   readonly directory: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 const ENDING = ".json";
-/** The most ended tasks to keep. */
+/** The maximum number of ended tasks to keep. */
 const MOST_ENDED = 5_000;
 const KEEP_MS = 24 * 60 * 60_000;
 const LARGEST_BYTES = 128 * 1024;
 const PRUNE_EVERY_MS = 60_000;
 
-/** The tasks, in memory and one file each. */
+/** The tasks, in memory and in one file each. */
 export class TaskStore {
   readonly #options: TaskStoreOptions;
   readonly #folder: SyncedFolder;
-  /** In the order of acceptance. */
+  /** Records in the order of acceptance. */
   readonly #records = new Map<string, TaskRecord>();
   readonly #byRequest = new Map<string, string>();
-  /** By ID, the last write: one at a time. */
+  /** The last write of each task, by ID. Writes of one task run one after the other. */
   readonly #writes = new Map<string, Promise<void>>();
 
   constructor(options: TaskStoreOptions) {
@@ -55,18 +55,18 @@ export class TaskStore {
     return this.#records.get(id);
   }
 
-  /** The task that a request with this key was given. */
+  /** The task of the request with this key. */
   ofRequest(requestKey: string): TaskRecord | undefined {
     const id = this.#byRequest.get(requestKey);
     return id === undefined ? undefined : this.#records.get(id);
   }
 
-  /** The tasks that have not ended, the oldest first. */
+  /** The unfinished tasks, the oldest first. */
   pending(): readonly TaskRecord[] {
     return [...this.#records.values()].filter(({ end }) => end === undefined);
   }
 
-  /** Keeps a record in memory at once. Resolves when it is on disk; rejects with a system error. */
+  /** Stores a record in memory at once. Resolves when it is on disk; rejects with a system error. */
   put(record: TaskRecord): Promise<void> {
     this.#keep(record);
     const { id } = record;
@@ -102,7 +102,7 @@ export class TaskStore {
     await Promise.allSettled(this.#writes.values());
   }
 
-  /** Keeps a record in memory alone, until the next `put`. */
+  /** Stores a record only in memory, until the next `put`. */
   keep(record: TaskRecord): void {
     this.#keep(record);
   }

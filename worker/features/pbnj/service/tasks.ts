@@ -1,40 +1,74 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../../../shared/clock.ts";
+import type { ErrorClass } from "../../../../shared/contract/error-class.ts";
 import { oneLine } from "../../../../shared/contract/result.ts";
-import { defined } from "../../../../shared/defined.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { textOf } from "../../../../shared/text-of.ts";
-import type { ActionId, ActionSecrets, ActionStatus, Outcome } from "../../../core/action/action.ts";
+import type { Action, ActionId, ActionSecrets, ActionStatus, Outcome } from "../../../core/action/action.ts";
 import type { ActionEvent, Observer } from "../../../core/action/observer.ts";
 import type { Acknowledgement, StatusSink } from "../../../core/ports/source.ts";
 import { HeldQueue } from "../../../sources/held-queue.ts";
 import { powerSeen } from "../../shared/power-seen.ts";
 import { PBNJ_AGENT_ID } from "../../shared/source-agent-ids.ts";
-import { codeOf } from "./outcome-code.ts";
-import { type ImageTerms, taskAction } from "./request-action.ts";
-import type { TaskRecord } from "./task-record.ts";
+import type { RequestedTask, TaskRecord } from "./task-record.ts";
 import type { TaskStore } from "./task-store.ts";
-import { type EndedTask, type TaskEnd, TaskWaiters } from "./task-waiters.ts";
+
+type TaskEnd = NonNullable<TaskRecord["end"]>;
+/** How a task ended, without the time. */
+type TaskConclusion = Omit<TaskEnd, "at">;
+
+/** The end of a task. The outcome is set only if this worker saw it. */
+export interface EndedTask {
+  readonly end: TaskEnd;
+  readonly outcome: Outcome | undefined;
+}
+
+/** Calls that wait for the end of a task, by task ID. */
+class TaskWaiters {
+  readonly #waiting = new Map<string, Set<(ended: EndedTask) => void>>();
+
+  /** Waits for the end of a task. Rejects with the signal's reason. */
+  async wait(id: string, signal: AbortSignal): Promise<EndedTask> {
+    const { promise, resolve, reject } = Promise.withResolvers<EndedTask>();
+    const waiting = this.#waiting.get(id) ?? new Set();
+    this.#waiting.set(id, waiting.add(resolve));
+    const abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) abort();
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener("abort", abort);
+      waiting.delete(resolve);
+      if (waiting.size === 0) this.#waiting.delete(id);
+    }
+  }
+
+  ended(id: string, ended: EndedTask): void {
+    for (const resolve of this.#waiting.get(id) ?? []) resolve(ended);
+  }
+}
 
 export interface TasksOptions extends ImageTerms {
   readonly store: TaskStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The most tasks that have not ended. */
+  /** The maximum number of unfinished tasks. */
   readonly mostPending?: number;
 }
 
-export interface NewTask extends Pick<TaskRecord, "description" | "id" | "subject" | "work"> {
+export interface NewTask extends RequestedTask {
+  readonly id: string;
   readonly secrets: ActionSecrets | undefined;
   readonly requestKey: string | undefined;
 }
 
 const MOST_PENDING = 1_000;
-/** A task that has not started by then fails: its client has stopped waiting. */
+/** A task that has not started within this time fails, because its client has stopped waiting. */
 const START_WITHIN_MS = 600_000;
 const EXPIRY_CHECK_MS = 1_000;
 const MOST_MESSAGES = 100;
-/** PBnJ's result of every failure. */
+/** PBnJ's result for every failure. */
 const FAILED = "action failed";
 const UNKNOWN_OUTCOME = "the worker was restarted while the action ran: its outcome is unknown";
 const SECRETS_GONE =
@@ -45,9 +79,9 @@ const IN_USE = "the machine, or every slot, was in use";
 
 /** The tasks of PBnJ's API, from their acceptance to their outcome. */
 export class Tasks implements StatusSink {
-  readonly queue: HeldQueue<Pick<TaskRecord, "id">>;
+  readonly queue: HeldQueue<TaskRecord>;
   readonly #options: TasksOptions;
-  /** By task ID, as all others. */
+  /** Secrets by task ID, like the maps below. */
   readonly #secrets = new Map<string, ActionSecrets>();
   readonly #cancels = new Map<string, AbortController>();
   readonly #outcomes = new Map<string, Outcome>();
@@ -68,12 +102,12 @@ export class Tasks implements StatusSink {
           this.#expire(record);
           return undefined;
         }
-        return { ...taskAction(record, options), ...defined({ secrets: this.#secrets.get(id) }) };
+        return { ...taskAction(record, options), secrets: this.#secrets.get(id) };
       },
     });
   }
 
-  /** Continues with the tasks of an earlier worker. What the journal has (`isAdopted`) is adopted; the rest is served again. */
+  /** Resumes the tasks of an earlier worker. Tasks in the journal (`isAdopted`) are adopted; the others are served again. */
   resume(isAdopted: (action: ActionId) => boolean): void {
     for (const record of this.#options.store.pending()) {
       if (isAdopted(taskAction(record, this.#options))) continue;
@@ -93,7 +127,7 @@ export class Tasks implements StatusSink {
       ...about,
       hasSecrets: secrets !== undefined,
       hasDirectAccess: secrets?.bmc !== undefined,
-      ...defined({ requestKey }),
+      requestKey,
       acceptedAt: new Date(clock.now()).toISOString(),
       messages: [],
     };
@@ -117,7 +151,7 @@ export class Tasks implements StatusSink {
     return this.#waiters.wait(id, signal);
   }
 
-  /** Aborts when the task did not start in time; undefined for actions that are not of this API. */
+  /** Returns a signal that aborts when the task did not start in time; undefined for actions of other sources. */
   cancelOf(action: ActionId): AbortSignal | undefined {
     const record = action.agentId === PBNJ_AGENT_ID && this.#options.store.find(action.taskId);
     if (!record || record.end) return undefined;
@@ -138,7 +172,7 @@ export class Tasks implements StatusSink {
       return { kind: "rejected", code: "FailedPrecondition", reason: "the task has ended" };
     }
     try {
-      // Also written again if the last attempt failed.
+      // The record is also written again if the last attempt failed.
       if (record.end) await store.put(record);
       else if (state !== "running") await this.#end(record, this.#conclude(record, state, message));
       else await store.put({ ...record, startedAt: startedAt.toISOString() });
@@ -148,7 +182,7 @@ export class Tasks implements StatusSink {
     }
   }
 
-  /** Ends tasks that do not start in time, until the signal aborts. */
+  /** Ends tasks that do not start in time. Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, store } = this.#options;
     while (!signal.aborted) {
@@ -167,7 +201,7 @@ export class Tasks implements StatusSink {
   #expire(record: TaskRecord): void {
     if (record.startedAt) this.#fail(record, Code.Unknown, UNKNOWN_OUTCOME);
     else {
-      // Names the known cause of the wait: a machine that is paused.
+      // The reason names the known cause of the wait: a paused machine.
       const last = record.messages.at(-1) ?? WAITING;
       this.#fail(record, Code.DeadlineExceeded, `${TOO_LATE}: ${last === WAITING ? IN_USE : last}`);
     }
@@ -213,14 +247,14 @@ export class Tasks implements StatusSink {
     }
   }
 
-  #conclude({ id, work }: TaskRecord, state: ActionStatus["state"], message: string): Omit<TaskEnd, "at"> {
+  #conclude({ id, work }: TaskRecord, state: ActionStatus["state"], message: string): TaskConclusion {
     const outcome = this.#outcomes.get(id);
     if (state === "success") {
       const power = outcome?.result && powerSeen(outcome.result);
       return { result: work.result === "power-state" ? (power ?? message) : work.result };
     }
     const byState = state === "timeout" ? Code.DeadlineExceeded : codeOf(outcome?.class);
-    // One whose machine is paused was refused, too, but anyone may ask for it.
+    // An action for a paused machine was refused as well, but the caller may request it.
     const isDenied = this.#refused.has(id) && outcome?.class !== "state";
     const code = isDenied ? Code.PermissionDenied : byState;
     return { result: FAILED, error: { code, message: outcome?.message ?? message } };
@@ -242,8 +276,8 @@ export class Tasks implements StatusSink {
     });
   }
 
-  /** Rejects with a system error; in memory the task has ended in any case. */
-  async #end(record: TaskRecord, ended: Omit<TaskEnd, "at">): Promise<void> {
+  /** Ends a task. Rejects with a system error, but the task has ended in memory in any case. */
+  async #end(record: TaskRecord, ended: TaskConclusion): Promise<void> {
     const { clock, store } = this.#options;
     const { id, description } = record;
     const outcome = this.#outcomes.get(id);
@@ -267,8 +301,71 @@ export function notRecorded(): ConnectError {
   return new ConnectError("the task cannot be recorded", Code.Unavailable);
 }
 
-/** Without repetitions; the last one is always among them. */
+/** Adds a message without repetitions; the latest one is always kept. */
 function withMessage(messages: readonly string[], text: string): string[] {
   const line = oneLine(text);
   return messages.at(-1) === line ? [...messages] : [...messages.slice(0, MOST_MESSAGES - 1), line];
+}
+
+/** The gRPC code of a task whose action failed. Default: UNKNOWN, which PBnJ returns for most failures. */
+function codeOf(errorClass: ErrorClass | undefined): Code {
+  switch (errorClass) {
+    case "usage":
+      return Code.InvalidArgument;
+    // PBnJ's code for a BMC that refuses the login.
+    case "auth":
+      return Code.PermissionDenied;
+    case "tls":
+    case "state":
+      return Code.FailedPrecondition;
+    case "unsupported":
+      return Code.Unimplemented;
+    case "timeout":
+      return Code.DeadlineExceeded;
+    case "cancelled":
+      return Code.Canceled;
+    // UNAVAILABLE would make clients and proxies retry the ended task forever.
+    case "unreachable":
+    case "busy":
+    case "verify":
+    case "protocol":
+    case "bmc":
+    case "internal":
+    case undefined:
+      return Code.Unknown;
+    default:
+      return errorClass satisfies never;
+  }
+}
+
+export interface ImageTerms {
+  /** With `{action}` and optionally `{version}`. */
+  readonly image: string;
+  readonly version: string;
+}
+
+/** The action of a task, without secrets. The tenants rule of a policy finds `pbnj` as its namespace. */
+export function taskAction(
+  {
+    id,
+    subject,
+    work,
+    hasDirectAccess,
+  }: RequestedTask & { readonly id: string; readonly hasDirectAccess: boolean },
+  { image, version }: ImageTerms,
+): Action {
+  const { action: name, environment, timeoutMs } = work;
+  return {
+    workflowId: `pbnj/${id}`,
+    taskId: id,
+    agentId: PBNJ_AGENT_ID,
+    anyNamespace: true,
+    actionId: id,
+    name,
+    image: image.replaceAll("{action}", name).replaceAll("{version}", version),
+    timeoutMs,
+    command: [],
+    volumes: [],
+    environment: { ...(!hasDirectAccess && { MACHINE: subject }), ...environment },
+  };
 }

@@ -13,7 +13,7 @@ import {
 import { BootDevice, type DeviceRequest, PowerAction, type PowerRequest } from "../api/gen/machine_pb.ts";
 import { invalid, required } from "./authn.ts";
 
-/** What a request asks for, as an action of this project. */
+/** A request as an action of this project. */
 export interface Work {
   /** The `description` of PBnJ's `Task.Status`. */
   readonly description: string;
@@ -21,16 +21,16 @@ export interface Work {
   readonly action: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** The result of a success: text, or the power state that the action read. */
+  /** The result of a success: a text, or the power state that the action read. */
   readonly result: string | "power-state";
   readonly inputs?: NonNullable<ActionSecrets["inputs"]>;
-  /** Its answer is not kept, so that a repeated request runs it again; it changes nothing. */
+  /** Set for a read, whose answer is not kept: a repeated request runs it again. */
   readonly repeats?: true;
 }
 
-/** Beside the times that a request gives. */
+/** Time in addition to the times of the request. */
 const TIMEOUT_MS = 600_000;
-/** The action must end before that, so that it can report what it waited for. */
+/** The action must end this long before the timeout, so that it can report what it waited for. */
 const MARGIN_MS = 30_000;
 const LONGEST_SECONDS = 3_600;
 
@@ -44,7 +44,7 @@ export function powerWork({ powerAction, softTimeout, offDuration }: PowerReques
     case "STATUS":
       return work(description, { ...terms, result: "power-state" });
     case "OFF": {
-      // Without time for it there is no graceful shutdown, as in PBnJ.
+      // Without time for it there is no graceful shutdown, like in PBnJ.
       const environment = soft > 0 ? { MODE: "soft-then-hard", SOFT_TIMEOUT: `${soft}s` } : { MODE: "hard" };
       return work(description, { ...terms, environment, result: powerResult(name) });
     }
@@ -74,7 +74,7 @@ const powerResult = (name: string) => `power POWER_ACTION_${name} complete`;
 
 export function bootDeviceWork({ bootDevice, persistent, efiBoot }: DeviceRequest): Work {
   const device = enumName("boot_device", BootDevice, bootDevice).toLowerCase();
-  // False is also what a client sends that says nothing about the boot mode, so it leaves the mode as it is.
+  // Clients also send false if they do not mention the boot mode, so false keeps the mode.
   const environment = {
     DEVICE: device,
     PERSISTENT: String(persistent),
@@ -95,7 +95,7 @@ export function createUserWork({ userCreds }: CreateUserRequest): Work {
   return work("creating user", { action: "create-user", ...terms, environment });
 }
 
-/** Without a role, the user keeps the one it has. */
+/** Creates an update of a user. Without a role, the user keeps its role. */
 export function updateUserWork({ userCreds }: UpdateUserRequest): Work {
   const { role, ...terms } = userTerms(userCreds);
   const environment = { ...terms.environment, ...(role !== undefined && { ROLE: role }) };
@@ -117,7 +117,7 @@ export const screenshotWork = (): Work =>
     repeats: true,
   });
 
-/** The roles that PBnJ gives in Redfish. */
+/** The roles that PBnJ uses in Redfish. */
 const ROLES = { ADMIN: "administrator", USER: "operator" } as const;
 
 function userTerms(creds: UserCreds | undefined) {

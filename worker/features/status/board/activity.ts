@@ -5,11 +5,11 @@ const MINUTE_MS = 60_000;
 /** The minutes that are kept. */
 export const ACTIVITY_MINUTES = 60;
 
-/** How many actions ended and waited in each minute of the last hour. */
+/** Counts how many actions ended and waited in each minute of the last hour. */
 export class Activity {
   readonly #clock: Clock;
   #minutes: Minute[] = [];
-  /** The number of the last minute, since the origin of the monotonic clock. */
+  /** The number of the latest minute since the origin of the monotonic clock. */
   #last: number;
   #queue = 0;
 
@@ -22,20 +22,20 @@ export class Activity {
     this.#now()[ok ? "succeeded" : "failed"] += 1;
   }
 
-  /** `waiting` is the number of actions that wait now. */
+  /** Records the number of actions that wait now. */
   queue(waiting: number): void {
     const now = this.#now();
     now.waiting = Math.max(now.waiting, waiting);
     this.#queue = waiting;
   }
 
-  /** Oldest first, always `ACTIVITY_MINUTES`; the last one is the current one. */
+  /** Always `ACTIVITY_MINUTES` minutes, the oldest first; the last one is the current one. */
   minutes(): readonly Minute[] {
     this.#now();
     return this.#minutes;
   }
 
-  /** Before any event. Minutes of the future, where the clock was wrong, are left out. */
+  /** Restores saved minutes; call it before any event. Minutes in the future, recorded with a wrong clock, are left out. */
   restore(minutes: readonly Minute[]): void {
     const first = this.#now().at.getTime() - (ACTIVITY_MINUTES - 1) * MINUTE_MS;
     for (const minute of minutes) {
@@ -49,7 +49,7 @@ export class Activity {
     return Math.floor(this.#clock.monotonicMs() / MINUTE_MS);
   }
 
-  /** The current minute, after those in which nothing happened. */
+  /** The current minute, after adding the minutes in which nothing happened. */
   #now(): Minute {
     const current = this.#current;
     for (let minute = Math.max(this.#last, current - ACTIVITY_MINUTES) + 1; minute < current; minute += 1)

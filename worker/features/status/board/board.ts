@@ -10,13 +10,13 @@ import { Activity } from "./activity.ts";
 import { RecentLines } from "./recent-lines.ts";
 import type { ActionRecord, AgentRecord, History, MachineRecord, Minute } from "./records.ts";
 
-/** Ended actions, in addition to the last one of each machine. */
+/** The number of ended actions to keep, in addition to the last one of each machine. */
 const MAX_ENDED = 200;
-/** Bounds of each machine and action, because there may be thousands. */
+/** Limits per machine and action, because there may be thousands. */
 const MAX_POWER_CHANGES = 10;
 const MAX_FAILURES = 3;
 const MAX_RETRIES = 50;
-/** Names from the server can have any length. */
+/** Names from the server may have any length. */
 const LONGEST_NAME = 300;
 
 /** The content of the status page, from the worker's events, in bounded memory. */
@@ -27,9 +27,9 @@ export class Board {
   readonly #activity: Activity;
   /** Actions that wait or run. */
   readonly #active = new Map<string, ActionRecord>();
-  /** Oldest first. */
+  /** Ended actions, the oldest first. */
   readonly #ended = new Map<string, ActionRecord>();
-  /** Keys of actions that are kept because they are recent, oldest first. */
+  /** Keys of actions that are kept because they are recent, the oldest first. */
   readonly #recent = new Set<string>();
   readonly #machines = new Map<string, MachineRecord>();
   readonly #agents = new Map<string, AgentRecord>();
@@ -92,7 +92,7 @@ export class Board {
     return [...this.#active.values()];
   }
 
-  /** Newest first. */
+  /** Ended actions, the newest first. */
   ended(): readonly ActionRecord[] {
     return [...this.#ended.values()].reverse();
   }
@@ -114,7 +114,7 @@ export class Board {
     return this.#logs.of(key);
   }
 
-  /** Unresolved failures, newest first: the last action of a machine, or of an agent ID, has failed. */
+  /** Unresolved failures, the newest first: the last action of a machine or of an agent ID has failed. */
   failures(): readonly ActionRecord[] {
     const subjects = new Set<string>();
     return this.ended().filter(({ action, machine, phase }) => {
@@ -134,7 +134,7 @@ export class Board {
     };
   }
 
-  /** Adds what an earlier worker's board kept, before any event. Machines that left the inventory are left out. */
+  /** Restores the board of an earlier worker; call it before any event. Machines that left the inventory are left out. */
   restore({ actions, machines, activity }: History): void {
     const keys = new Set(actions.map(({ action }) => action.key));
     const inventory = new Set(this.#inventory());
@@ -213,7 +213,7 @@ export class Board {
     this.#changed();
   }
 
-  /** A line or the progress of an action, or of a hook that belongs to it. */
+  /** Adds a line or the progress of an action, or of a hook that belongs to it. */
   #onOutput(event: ActionEvent & { kind: "line" | "progress" }, nowMs: number): void {
     const owner = this.find(event.action.key) ? event.action : hookNamed(event.action)?.owner;
     const key = owner && actionKey(owner);
@@ -296,11 +296,11 @@ export class Board {
     const { action, delivery, status } = event;
     const record = this.#ended.get(action.key);
     if (record) {
-      // In the same place of the order.
+      // Keeps the place in the order.
       const reported = status?.message ?? record.reported;
       this.#ended.set(action.key, { ...record, delivery, reported });
     } else if (status && !this.#active.has(action.key)) {
-      // Ended under an earlier worker, which did not deliver the report.
+      // The action ended under an earlier worker that did not deliver the report.
       this.#addEnded({
         action: shortNames(action),
         adopted: true,
@@ -324,7 +324,7 @@ export class Board {
     }
   }
 
-  /** Forgets an ended action unless it is recent, or its machine's last one. */
+  /** Removes an ended action unless it is recent or the last one of its machine. */
   #release(key = ""): void {
     const { machine = "" } = this.#ended.get(key) ?? {};
     if (!this.#recent.has(key) && this.#machines.get(machine)?.last !== key) this.#forget(key);
@@ -371,7 +371,7 @@ function shortNames({ key, workflowId, taskId, agentId, actionId, name, image }:
   };
 }
 
-/** Such lines have the number of the attempt that failed: `BMC call failed, retrying`. */
+/** Whether a log line announces a retry. Such lines contain the number of the failed attempt: `BMC call failed, retrying`. */
 function isRetry(line: string): boolean {
   return line.includes('"attempt"') && typeof readLogLine(line).fields["attempt"] === "number";
 }

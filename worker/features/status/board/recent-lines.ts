@@ -3,11 +3,11 @@ import type { LogLine } from "../../../core/action/action.ts";
 import { readLogLine, type Severity } from "../../../core/action/log-line.ts";
 
 interface LogBounds {
-  /** Per action; the last ones are kept. */
+  /** The maximum number of lines per action; the last ones are kept. */
   readonly lines: number;
-  /** Per line. */
+  /** The maximum number of characters per line. */
   readonly lineCharacters: number;
-  /** Limit for the characters of all actions together. */
+  /** The maximum number of characters of all actions together. */
   readonly characters: number;
 }
 
@@ -15,7 +15,7 @@ const LOG_BOUNDS: LogBounds = { lines: 200, lineCharacters: 1_000, characters: 4
 
 /** One line as shown on the page. */
 export interface ShownLine {
-  /** Counts all lines of the action from 0. */
+  /** The number of the line in the action's log, from 0. */
   readonly number: number;
   readonly at: Date;
   readonly severity: Severity;
@@ -32,7 +32,7 @@ interface Log {
 export class RecentLines {
   readonly #bounds: LogBounds;
   readonly #running = new Map<string, Log>();
-  /** In the order in which they ended. */
+  /** Ended actions in the order of their end. */
   readonly #ended = new Map<string, Log>();
   #characters = 0;
 
@@ -57,7 +57,7 @@ export class RecentLines {
     while (this.#characters > this.#bounds.characters) this.#makeRoom();
   }
 
-  /** Oldest line first, and the number of dropped lines before it. */
+  /** The lines of an action, the oldest first, and the number of lines that were dropped before them. */
   of(key: string): { readonly lines: readonly ShownLine[]; readonly dropped: number } {
     const { lines, written } = this.#find(key) ?? { lines: [], written: 0 };
     return { lines, dropped: written - lines.length };
@@ -88,7 +88,7 @@ export class RecentLines {
     }
     for (const [key, log] of this.#running) {
       this.#drop(log, Math.ceil(log.lines.length / 2));
-      // The next time another action loses lines.
+      // Another action may lose lines next time.
       this.#running.delete(key);
       this.#running.set(key, log);
       return;

@@ -23,33 +23,33 @@ export const ActionRecord = z.object({
     image: Text,
   }),
   machine: Text.optional(),
-  /** `waiting` for the machine's lock or for a slot. */
+  /** `waiting`: the action waits for the machine's lock or for a slot. */
   phase: z.enum(["waiting", "running", "succeeded", "failed"]),
-  /** Start of the phase. */
+  /** When the phase began. */
   sinceMs: Count,
   takenAt: When.optional(),
   startedAt: When.optional(),
   stoppedAt: When.optional(),
   runtime: Text.optional(),
   timeoutMs: Count.optional(),
-  /** Started by an earlier worker. */
+  /** An earlier worker started the action. */
   adopted: z.boolean(),
-  /** What it does now. */
+  /** The current step of the action. */
   progress: z.object({ text: Text, limitMs: Count.optional(), sinceMs: Count }).optional(),
-  /** How long it waited, if this worker took it; once it runs or has ended. */
+  /** How long the action waited, if this worker took it; set once it runs or has ended. */
   waitedMs: Count.optional(),
-  /** When it tried a call to the BMC again, since its start; the first ones. */
+  /** When the action retried calls to the BMC, since its start; only the first retries. */
   retriesMs: z.array(Count).max(100).optional(),
-  /** Once it has ended; never negative. */
+  /** Set once the action has ended; never negative. */
   durationMs: Count.optional(),
   class: z.optional(ErrorClass),
-  /** One line: why it failed, or what it did. */
+  /** One line: why the action failed, or what it did. */
   reason: Text.optional(),
   exitCode: Count.optional(),
   provider: Text.optional(),
-  /** The delivery of its final report; absent while it is pending. A rejected report is pending, too. */
+  /** The delivery of the final report; absent while it is pending. A rejected report counts as pending. */
   delivery: z.enum(["acknowledged", "rejected", "dropped", "unanswered"]).optional(),
-  /** The text of that report. */
+  /** The text of the final report. */
   reported: Text.optional(),
 });
 
@@ -57,7 +57,7 @@ export const ActionRecord = z.object({
 const PowerReading = z.object({ state: PowerState, at: When, sinceMs: Count, by: Text });
 export type PowerReading = Readonly<z.infer<typeof PowerReading>>;
 
-/** A failed action, which may no longer be kept. */
+/** A failed action, whose record may be gone. */
 const Failure = z.object({
   key: Text,
   name: Text,
@@ -72,35 +72,35 @@ export type Failure = Readonly<z.infer<typeof Failure>>;
 export type MachineRecord = Readonly<z.infer<typeof MachineRecord>>;
 export const MachineRecord = z.object({
   name: Text,
-  /** The power state that was read last. */
+  /** The latest power state. */
   power: PowerReading.optional(),
-  /** The first readings of each state, newest first. */
+  /** The first reading of each power state, the newest first. */
   powerChanges: z.array(PowerReading).max(100).default([]),
-  /** The facts that actions have read, with the last of these actions and its time. */
+  /** Facts that actions have read, with the last of these actions and its time. */
   known: z.object({ facts: MachineFacts, by: Text, at: When }).optional(),
-  /** The provider that served last. */
+  /** The provider that answered last. */
   provider: Text.optional(),
   /** Newest first. */
   failures: z.array(Failure).max(100).default([]),
-  /** Key of the action that ended last. */
+  /** The key of the action that ended last. */
   last: Text.optional(),
 });
 
-/** One minute of the worker. */
+/** The activity in one minute. */
 export type Minute = z.infer<typeof Minute>;
 export const Minute = z.object({
   at: When,
   succeeded: Count,
   failed: Count,
-  /** The most actions that waited at once. */
+  /** The maximum number of actions that waited at the same time. */
   waiting: Count,
 });
 
-/** What survives a restart. */
+/** The part of the board that survives a restart. */
 export type History = Readonly<z.infer<typeof History>>;
 export const History = z.object({
   version: z.literal(1),
-  /** Ended ones, oldest first. */
+  /** Ended actions, the oldest first. */
   actions: z.array(ActionRecord),
   machines: z.array(MachineRecord),
   activity: z.array(Minute).max(100).default([]),
@@ -110,7 +110,7 @@ export interface AgentRecord {
   readonly agentId: string;
   readonly state: LaneState;
   readonly sinceMs: number;
-  /** gRPC code of the last failed poll, while polls fail. */
+  /** The gRPC code of the last failed poll; undefined while polls succeed. */
   readonly code: string | undefined;
 }
 

@@ -15,7 +15,7 @@ export const actionKind: Kind<ActionRecord> = {
       sort: ["state", ({ phase, class: errorClass }) => `${phase} ${errorClass ?? ""}`],
       show: stateText,
     },
-    // By the begin of the state, the latest first.
+    // Sorted by the start of the state, the latest first.
     { head: "Time", class: "time", sort: ["time", ({ sinceMs }) => -sinceMs], show: timeText },
     {
       head: "Workflow",
@@ -103,7 +103,7 @@ export function actionView(key: string, { board, clock }: Sources): View | undef
   };
 }
 
-/** A machine's old failures have no page of their own any more, and no workflow. */
+/** Links to an action. Old failures of a machine no longer have their own page or workflow. */
 export function actionLink({ action }: ActionRecord): Html {
   return action.workflowId === ""
     ? html`${action.name}`
@@ -119,7 +119,7 @@ export function stateText({ phase, class: errorClass, adopted }: ActionRecord): 
   return html`${badge(phase, label)}${adopted && html` <span class="note">adopted</span>`}`;
 }
 
-/** How long it has waited or run, with its timeout; or how long it ran, and when it ended. */
+/** How long the action has waited or run, with its timeout; after the end, how long it ran and when it ended. */
 export function timeText(record: ActionRecord, nowMs: number): Html {
   const { phase, sinceMs, startedAt, takenAt, stoppedAt, timeoutMs, durationMs } = record;
   if (isEnded(record)) {
@@ -137,7 +137,7 @@ export function resultText(record: ActionRecord, nowMs: number): Html {
   return html`${progressNote(record, nowMs) ?? reason}${fixLink(errorClass)}${deliveryText(record)}`;
 }
 
-/** What it does now, for how long, and the limit of that. */
+/** The current step of the action, its duration and its limit. */
 export function progressNote({ progress }: ActionRecord, nowMs: number): Html | undefined {
   if (!progress) return undefined;
   const { limitMs, sinceMs, text } = progress;

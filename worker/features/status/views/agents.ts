@@ -27,7 +27,7 @@ export const agentKind: Kind<AgentRecord> = {
   ],
 };
 
-/** All agent IDs, beginning with those without an answer. */
+/** All agent IDs, beginning with those whose server does not answer. */
 export function agentList(query: Query, { board, clock }: Sources): View {
   const agents = board
     .agents()

@@ -24,7 +24,7 @@ export function helpView(name: string): View | undefined {
   };
 }
 
-/** The lines of a section, with its heading and its subsections. */
+/** The lines of a section with its heading and subsections. */
 function sectionOf(manual: string, slug: string): readonly string[] {
   const lines = manual.split("\n");
   const start = lines.findIndex((line) => headingOf(line)?.slug === slug);
@@ -36,7 +36,7 @@ function sectionOf(manual: string, slug: string): readonly string[] {
 function headingOf(line: string) {
   const [, marks = "", text = ""] = /^(#{2,3}) (.+)$/.exec(line) ?? [];
   if (text === "") return undefined;
-  // GitHub makes anchors in this way.
+  // GitHub creates anchors in this way.
   const slug = text
     .toLowerCase()
     .replace(/[^\w\- ]/g, "")
@@ -73,7 +73,7 @@ function listOrTable(text: string, shown: ReadonlySet<string>): Html {
   return html`<div class="scroll"><table><tbody>${items.map((item) => html`<tr>${cells(item)}</tr>\n`)}</tbody></table></div>\n`;
 }
 
-/** Links lead to what the page itself shows, or to another error class; elsewhere they are text. */
+/** Renders inline markup. Links lead to pages that exist here or to another error class; others become text. */
 function inline(text: string, shown: ReadonlySet<string>): readonly Html[] {
   return text.split(/(`[^`]+`|\*\*.+?\*\*|\[[^\]]+\]\([^)]+\))/).map((part) => {
     const [, label = "", page = "", anchor = ""] = /^\[(.+)\]\(([^#)]*)#?(.*)\)$/s.exec(part) ?? [];

@@ -3,7 +3,7 @@ import { printableLine, printableLines } from "../../../../shared/printable.ts";
 /** Safe markup; other values are escaped. */
 export class Html {
   readonly text: string;
-  /** The text without elapsed times, which pages advance themselves: it changes when a page has to. */
+  /** The markup without elapsed times, which pages update themselves. It changes when a page must be updated. */
   readonly version: string;
 
   constructor(text: string, version = text) {
@@ -14,7 +14,7 @@ export class Html {
 
 export type HtmlValue = Html | string | number | false | undefined | readonly HtmlValue[];
 
-/** Markup with values in it. Attributes must be quoted; `false` and `undefined` render as nothing. */
+/** Creates markup with escaped values. Attributes must be quoted; `false` and `undefined` render as nothing. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   const parts = values.map(htmlOf);
   const joined = (of: (part: Html) => string) =>
@@ -44,12 +44,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** For text and for quoted attributes. */
+/** Escapes text for content and quoted attributes. */
 export function escapeHtml(text: string): string {
   return withEntities(printableLine(text));
 }
 
-/** Text of several lines, for `<pre>`. */
+/** Formats text with several lines for `<pre>`. */
 export function preformatted(text: string): Html {
   return new Html(withEntities(printableLines(text)));
 }

@@ -21,7 +21,7 @@ import {
 } from "./view.ts";
 import { badge, fixLink, machineLink, moment, NOTHING, tickingTime } from "./words.ts";
 
-/** The most urgent first. A letter and a colour stand for each. */
+/** The states, the most urgent first. Each has a letter and a colour. */
 export const MACHINE_STATES = {
   failed: "F",
   running: "R",
@@ -41,7 +41,7 @@ export interface ShownMachine {
   /** Waiting and running actions, in order of arrival. */
   readonly inFlight: readonly ActionRecord[];
   readonly last: ActionRecord | undefined;
-  /** Set while it is out of service. */
+  /** Set while the machine is out of service. */
   readonly paused: Pause | undefined;
   /** All of its states, the most urgent first. */
   readonly states: readonly MachineState[];
@@ -57,7 +57,7 @@ export function shownMachines(
     const inFlight = active.get(name) ?? [];
     const last = record?.last === undefined ? undefined : board.find(record.last);
     const paused = facts.machinePause?.(name);
-    // Power that was never read counts as unknown.
+    // A power state that was never read counts as unknown.
     const all = new Set([
       last?.phase,
       ...inFlight.map(({ phase }) => phase),
@@ -97,7 +97,7 @@ const machineKind: Kind<ShownMachine> = {
   ],
 };
 
-/** The machines that the query asks for, in the inventory's order. */
+/** The machines that match the query, in the inventory's order. */
 export function machinesIn(query: Query, machines: readonly ShownMachine[]): readonly ShownMachine[] {
   return machines.filter(
     ({ name, states }) =>
@@ -114,7 +114,7 @@ export function machineList(query: Query, sources: Sources): View {
   return listPage(about, machineKind, machines, query, clock.monotonicMs());
 }
 
-/** With this many machines or more, cells have only the letter. */
+/** With at least this many machines, cells contain only the letter. */
 const DENSE_FROM = 200;
 
 /** One cell per machine: a letter and a colour for its most urgent state. */
@@ -127,7 +127,7 @@ export function machineGrid(about: Parameters<typeof list>[0], machines: readonl
     const id = rowId(name);
     const cell = () =>
       html`<li data-row="${id}"><a class="${state}" href="/machines/${id}" title="${name}: ${state}${failed}${why}${power}"><b>${MACHINE_STATES[state]}</b> <span>${name}</span></a></li>`;
-    // There may be thousands, so that only those that change are rendered.
+    // There may be thousands of cells, so only changed ones are rendered.
     return { id, version: `${state}${failed}${why}${power}`, render: cell };
   });
   return list(
@@ -138,7 +138,7 @@ export function machineGrid(about: Parameters<typeof list>[0], machines: readonl
   );
 }
 
-/** One machine: what is known of it, its actions, failures and power. Undefined for an unknown machine. */
+/** One machine with its facts, actions, failures and power. Undefined for an unknown machine. */
 export function machineView(name: string, sources: Sources): View | undefined {
   const { board, facts: worker, clock } = sources;
   const [machine] = shownMachines([name], sources);
@@ -181,10 +181,10 @@ export function machineView(name: string, sources: Sources): View | undefined {
   };
 }
 
-/** Actions at the machine of the page. */
+/** The table of actions on the page's machine. */
 const ownKind = { ...actionKind, columns: actionKind.columns.filter(({ head }) => head !== "Machine") };
 
-/** What failed last, in red unless a later action succeeded. */
+/** The last failure, in red unless a later action succeeded. */
 function lastFailure(failure: Failure | undefined, isUnresolved: boolean, nowMs: number): Block {
   const rows = failure ? [failure] : [];
   const element = rows.map(({ name, at, sinceMs, class: errorClass, reason }) => {
@@ -290,7 +290,7 @@ function pauseText({ reason, by }: Pause): string {
   return `${reason} (${by})`;
 }
 
-/** The running or first waiting action, and the number of further ones; without one, why the machine is out of service. */
+/** The running or first waiting action and the number of further ones; otherwise, why the machine is out of service. */
 function nowText({ inFlight, paused }: ShownMachine, nowMs: number): Html {
   const first = inFlight.find(({ phase }) => phase === "running") ?? inFlight[0];
   if (!first) return paused ? html`${badge("paused")} ${pauseText(paused)}` : NOTHING;

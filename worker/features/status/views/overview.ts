@@ -44,7 +44,7 @@ export function overview(query: Query, sources: Sources): View {
   const { sources: machineSources = [], agentIdsInOtherCase } = facts.cluster?.() ?? {};
   const machines = shownMachines(facts.machines(), sources);
 
-  /** The first ones of a list, with a link to all. */
+  /** The first items of a list, with a link to all. */
   function some<T>(
     id: string,
     heading: string,
@@ -118,7 +118,7 @@ export function overview(query: Query, sources: Sources): View {
   };
 }
 
-/** Their machines are those that were last seen. */
+/** The machines of the sources, as they were last seen. */
 const sourceKind: Kind<MachineSourceFacts> = {
   id: ({ name }) => rowId(name),
   columns: [
@@ -128,7 +128,7 @@ const sourceKind: Kind<MachineSourceFacts> = {
   ],
 };
 
-/** The tink server compares agent IDs exactly: these Workflows wait for an agent that no worker is. */
+/** The tink server compares agent IDs exactly, so these Workflows wait for an agent that no worker polls for. */
 const agentCaseKind: Kind<AgentIdCase> = {
   id: ({ named }) => rowId(named),
   columns: [
@@ -137,7 +137,7 @@ const agentCaseKind: Kind<AgentIdCase> = {
   ],
 };
 
-/** The filter is the key of the grid, too. */
+/** The label of a state, which is also the key of the grid. */
 function stateLabel(state: string): Html {
   return html`<b class="key ${state}" aria-hidden="true">${MACHINE_STATES[state as MachineState]}</b> ${state}`;
 }
@@ -150,7 +150,7 @@ function sortLinks(query: Query): Html {
   return html`<nav class="states order" aria-label="Order"><span class="dim">Order</span> ${links} <a href="/machines">Table</a></nav>`;
 }
 
-/** Numbers that link to what they count. */
+/** Counts that link to the machines or actions that they count. */
 function countTiles(machines: readonly ShownMachine[], { board, facts }: Sources): readonly Row[] {
   const tile = (id: string, label: string, count: number, href: string, isBad = false) =>
     row(
@@ -223,7 +223,7 @@ function chart(id: string, title: string, text: string, series: readonly Html[])
   );
 }
 
-/** Bars from a height to another one, in the unit of `highest`. */
+/** The bars of a chart, from one height to another, in the unit of `highest`. */
 function bars(
   kind: string,
   minutes: readonly Minute[],

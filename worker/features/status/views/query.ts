@@ -2,9 +2,9 @@ import type { ActionRecord } from "../board/records.ts";
 
 /** The reader's filter and order of a list. */
 export interface Query {
-  /** Lower case; empty for everything. */
+  /** The text to search for, in lower case; empty for everything. */
   readonly text: string;
-  /** From 1. */
+  /** The page number, from 1. */
   readonly page: number;
   /** The state of actions, agent IDs or machines, depending on the page; empty for any. */
   readonly state: string;
@@ -50,7 +50,7 @@ export function actionMatches(query: Query, { action, machine, class: errorClass
   );
 }
 
-/** Sorted by the column that the query names; as it is without one. Names with numbers are in the order of the numbers. */
+/** Sorts by the column that the query names; keeps the order without one. Numbers in names are compared as numbers. */
 export function sorted<T>(
   items: readonly T[],
   { sort }: Query,

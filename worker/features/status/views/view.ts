@@ -21,7 +21,7 @@ export interface View {
   readonly blocks: readonly (Html | Block)[];
 }
 
-/** Something on a page with parts that are updated. */
+/** A part of a page whose sections are updated. */
 export interface Block {
   readonly sections: readonly Section[];
   render(): Html;
@@ -36,7 +36,7 @@ export interface Section {
 /** A part of a page that is replaced as a whole: an element with `data-row`, whose ID is unique in its section. */
 export interface Row {
   readonly id: string;
-  /** Changes with the element. */
+  /** Changes whenever the element changes. */
   readonly version: string;
   render(): Html;
 }
@@ -54,7 +54,7 @@ export function row(id: string, element: Html): Row {
   return { id, version: element.version, render: () => element };
 }
 
-/** Sections, and the markup with their rows in it. */
+/** Combines sections with the markup that contains their rows. */
 export function block(sections: readonly Section[], markup: (...rows: readonly Html[][]) => Html): Block {
   return { sections, render: () => markup(...sections.map(({ rows }) => rows.map((one) => one.render()))) };
 }
@@ -62,14 +62,14 @@ export function block(sections: readonly Section[], markup: (...rows: readonly H
 /** How lists show one kind of thing. */
 export interface Kind<T> {
   readonly id: (one: T) => string;
-  /** The first one is the heading of the row. */
+  /** The columns; the first one is the row's heading. */
   readonly columns: readonly Column<T>[];
 }
 
 interface Column<T> {
   readonly head: string;
   readonly class?: "time" | "reason" | "bar" | "name";
-  /** What a list is sorted by with `?sort=`. */
+  /** The key of `?sort=` and the value to sort by. */
   readonly sort?: readonly [key: string, value: (one: T) => string | number];
   readonly show: (one: T, nowMs: number) => HtmlValue;
 }
@@ -78,13 +78,13 @@ interface Column<T> {
 interface List {
   readonly id: string;
   readonly heading: string;
-  /** Beside the heading. */
+  /** Controls next to the heading. */
   readonly controls?: Html;
-  /** How many there are, including those on other pages. */
+  /** The number of items, including those on other pages. */
   readonly count: number;
-  /** Shown if there are no rows; without it, neither is the heading. */
+  /** Text for an empty list. Without it, the heading is hidden as well. */
   readonly none?: string | undefined;
-  /** Below the list: links to other pages, or to the rest. */
+  /** Links below the list, for example to other pages. */
   readonly more?: Html | undefined;
 }
 
@@ -95,7 +95,7 @@ export function list(about: List, rows: readonly Row[], container: (rows: readon
     { id: `${id}-count`, rows: [row("count", html`<span data-row="count">${count}</span>`)] },
     { id: `${id}-more`, rows: more ? [row("more", html`<div data-row="more">${more}</div>`)] : [] },
   ];
-  // The style sheet hides what has no rows, also when a script removes the last one.
+  // The style sheet hides lists without rows, even when a script removes the last row.
   return block(
     sections,
     (
@@ -111,7 +111,7 @@ ${none !== undefined && html`<p class="none dim">${none}</p>`}
   );
 }
 
-/** A list as a table. With `path` and `query`, the heads of its columns are links that sort. */
+/** A list as a table. With `path` and `query`, the column heads are links that sort. */
 export function table<T>(
   about: Omit<List, "count"> & { readonly count?: number; readonly path?: string; readonly query?: Query },
   { id: idOf, columns }: Kind<T>,
@@ -147,7 +147,7 @@ export function table<T>(
 
 const ROWS_PER_PAGE = 100;
 
-/** A page with all of one kind. */
+/** A page with all items of one kind. */
 export function listPage<T>(
   about: {
     readonly path: string;
@@ -178,7 +178,7 @@ export function listPage<T>(
 }
 
 type Fact = readonly [name: string, value: HtmlValue];
-/** Without a value there is no fact. */
+/** A fact that is left out if it has no value. */
 export type MaybeFact = Fact | false | undefined | "";
 
 /** A list of facts that is updated as a whole. */

@@ -33,7 +33,7 @@ export function workflowLink(id: string): Html {
   return html`<a href="/workflows/${id.toWellFormed().split("/").map(encodeURIComponent).join("/")}">${id}</a>`;
 }
 
-/** A link to what fixes failures of an error class. */
+/** A link to the help for failures of an error class. */
 export function fixLink(errorClass: string | undefined): Html | undefined {
   if (!ErrorClass.safeParse(errorClass).success) return undefined;
   return html` <a class="fix" href="/help/${errorClass}" aria-label="How to fix ${errorClass}">How to fix</a>`;
@@ -53,7 +53,7 @@ export function moment(at: Date): Html {
   return html`<time datetime="${isoText(at)}">${text}</time>`;
 }
 
-/** UTC to the second: 2026-11-21T03:12:45Z; `unknown` for an invalid date. */
+/** The time in UTC with whole seconds, such as 2026-11-21T03:12:45Z; `unknown` for an invalid date. */
 export function isoText(at: Date): string {
   return Number.isNaN(at.getTime()) ? "unknown" : at.toISOString().replace(/\.\d+Z$/, "Z");
 }

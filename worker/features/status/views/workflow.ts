@@ -69,7 +69,7 @@ const TICK = 4;
 
 const waited = ({ startedMs, takenMs }: Timed) => formatSeconds(startedMs - takenMs);
 
-/** A bar with the waiting and running parts and a mark per retry; its label says the same in words. */
+/** A bar with the waiting and running parts and a mark per retry. Its label describes them in words. */
 function timelineBar(timed: Timed): Html {
   const { record, takenMs, startedMs, endMs, fromMs, toMs } = timed;
   const { phase, retriesMs = [] } = record;

@@ -1,6 +1,6 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
-import { ipv4Mask, ipv4Number, ipv4Prefix } from "../../../../ipv4.ts";
+import { ipv4Mask, ipv4Number, ipv4Prefix } from "../../../../ip-address.ts";
 import type { NetworkChange } from "../../../operations/network-port.ts";
 import type { NetworkSettings } from "../../../operations/network-settings.ts";
 import { type Answer, dataOf } from "./channel.ts";

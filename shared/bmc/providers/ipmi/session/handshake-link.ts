@@ -106,8 +106,13 @@ export class HandshakeLink {
     const startedMs = performance.now();
     const report = (rest: Partial<TappedIpmi>) =>
       this.#tap?.ipmi({
-        ...{ command: name, netFn: undefined, code: type, data: undefined },
-        ...{ startedMs, endedMs: performance.now(), ...rest },
+        command: name,
+        netFn: undefined,
+        code: type,
+        data: undefined,
+        startedMs,
+        endedMs: performance.now(),
+        ...rest,
       });
     try {
       const answered = await this.exchange(name, send, match, limits);

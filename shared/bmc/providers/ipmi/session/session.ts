@@ -5,8 +5,7 @@ import { TimeoutReached } from "../../../../timeout.ts";
 import type { Tracer } from "../../../../tracing/tracer.ts";
 import type { WireTap } from "../../../../tracing/wire-tap.ts";
 import { type Answer, codeOf } from "../commands/channel.ts";
-import type { Privilege } from "../commands/command.ts";
-import { type Command, closeSession, setSessionPrivilege } from "../commands/command.ts";
+import { type Command, closeSession, type Privilege, setSessionPrivilege } from "../commands/command.ts";
 import {
   COMPLETED,
   completionError,
@@ -21,8 +20,35 @@ import { sendUntilAnswered } from "./retransmission.ts";
 import { parseRmcp } from "./rmcp.ts";
 import { DIRECT, type Route } from "./route.ts";
 import { openMessage, type Seal, type SessionPayload, sealMessage } from "./sealed-packet.ts";
-import { SequenceWindow } from "./sequence-window.ts";
 import type { UdpTransport } from "./transport.ts";
+
+const WIDTH = 32;
+
+/**
+ * Which session sequence numbers have come in, so that a repeated or replayed packet is taken once
+ * (IPMI 2.0 section 6.12.13). Packets may overtake each other within the window.
+ */
+export class SequenceWindow {
+  #highest = 0;
+  /** Bit n: `#highest - n` has come in. */
+  #seen = 0;
+
+  /** True the first time a number within the window is offered. */
+  accept(sequence: number): boolean {
+    if (sequence === 0) return false;
+    const ahead = sequence - this.#highest;
+    if (ahead > 0) {
+      this.#seen = ahead >= WIDTH ? 1 : (this.#seen << ahead) | 1;
+      this.#highest = sequence;
+      return true;
+    }
+    if (-ahead >= WIDTH) return false;
+    const bit = 1 << -ahead;
+    if ((this.#seen & bit) !== 0) return false;
+    this.#seen |= bit;
+    return true;
+  }
+}
 
 const LARGEST_SEQUENCE = 0xff_ff_ff_ff;
 

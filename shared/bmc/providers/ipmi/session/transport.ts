@@ -1,10 +1,10 @@
 import { createSocket, type Socket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import { BmcError } from "../../../../contract/bmc-error.ts";
+import { zoneProblem } from "../../../../ip-address.ts";
 import { errorCode, networkReason } from "../../../../network-reason.ts";
 import { textOf } from "../../../../text-of.ts";
 import { withTimeout } from "../../../../timeout.ts";
-import { zoneProblem } from "../../../../zone-problem.ts";
 
 export interface DatagramReceiver {
   datagram(datagram: Buffer): void;

@@ -5,7 +5,7 @@ import type { Logger } from "../../../../logger.ts";
 import type { BootDriver, BootOverride, BootRequest, BootSight } from "../../../operations/boot-port.ts";
 import type { ManagedManager } from "../resources/managed-manager.ts";
 import type { Members } from "../resources/members.ts";
-import type { Resources } from "../resources/resources.ts";
+import { powerState, type Resources } from "../resources/resources.ts";
 import { settingsPathOf } from "../resources/settings-place.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import { stateOfWord } from "../resources/task-state.ts";
@@ -16,7 +16,6 @@ import { type BootFields, bootFields, bootOverride, hasOverride, holds } from ".
 import { type BootAttempt, BootLadder } from "./boot-ladder.ts";
 import { bootProgress } from "./boot-progress.ts";
 import { postCodeProgress } from "./post-codes.ts";
-import { powerState } from "./power-state.ts";
 
 /** The resource that takes the override, with the tag it was last seen with. */
 interface BootOwner {

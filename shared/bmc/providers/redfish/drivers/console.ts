@@ -63,7 +63,11 @@ export class RedfishConsole implements ConsoleDriver {
     const { watchSsh } = await loadSsh();
     await watchSsh(
       {
-        ...{ host, username, password, connectTimeoutMs, ...found },
+        host,
+        username,
+        password,
+        connectTimeoutMs,
+        ...found,
         hostKey: redfish.sshHostKey,
         nameOption: this.#context.nameOption,
       },

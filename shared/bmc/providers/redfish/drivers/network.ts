@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
-import { ipv4Mask, ipv4Prefix } from "../../../../ipv4.ts";
+import { ipv4Mask, ipv4Prefix } from "../../../../ip-address.ts";
 import { identityIn, sendToTarget } from "../../../operations/identity.ts";
 import type { NetworkChange, NetworkDriver } from "../../../operations/network-port.ts";
 import type { NetworkSettings } from "../../../operations/network-settings.ts";

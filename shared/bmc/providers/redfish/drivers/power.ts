@@ -1,11 +1,11 @@
 import { defined } from "../../../../defined.ts";
 import type { NmiDriver } from "../../../operations/nmi.ts";
 import type { PowerCommand, PowerDriver, ResetMark } from "../../../operations/power.ts";
+import { powerState } from "../resources/resources.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import type { SystemReset } from "../resources/system-reset.ts";
 import type { System } from "../service/schema.ts";
 import { bootProgress } from "./boot-progress.ts";
-import { powerState } from "./power-state.ts";
 import { bootCount } from "./powerhistory.ts";
 
 /** Reset types (DSP0268, Resource.ResetType) that carry out a command, best first. */

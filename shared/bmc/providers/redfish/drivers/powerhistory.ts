@@ -10,13 +10,12 @@ import type {
 } from "../../../operations/powerhistory.ts";
 import type { Unread } from "../../../operations/unread.ts";
 import type { ReadLimits } from "../resources/members.ts";
-import type { Resources } from "../resources/resources.ts";
+import { powerState, type Resources } from "../resources/resources.ts";
 import { readable } from "../resources/unreadable.ts";
 import { lastPart } from "../service/paths.ts";
 import { Link, lenient, type System } from "../service/schema.ts";
 import { bootProgress } from "./boot-progress.ts";
 import { LogEvent, parseLogEvent, timeOf } from "./log-event.ts";
-import { powerState } from "./power-state.ts";
 
 /** The names of logs that tell of power, of several vendors. Dumps, journals and codes of the firmware do not. */
 const WANTED =

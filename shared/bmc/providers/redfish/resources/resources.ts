@@ -1,3 +1,4 @@
+import type { PowerState } from "../../../../contract/vocabulary.ts";
 import type { Logger } from "../../../../logger.ts";
 import type { ManagedManager } from "./managed-manager.ts";
 import type { Members } from "./members.ts";
@@ -13,4 +14,11 @@ export interface Resources {
   readonly tasks: Tasks;
   readonly writer: Writer;
   readonly log: Logger;
+}
+
+/** Only the two settled states; `PoweringOn`, `PoweringOff`, `Paused` and anything else are neither. */
+export function powerState(text: string | undefined): PowerState {
+  if (text === "On") return "on";
+  if (text === "Off") return "off";
+  return "unknown";
 }

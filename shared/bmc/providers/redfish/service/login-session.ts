@@ -123,7 +123,8 @@ async function login(context: LoginContext, account: Account, signal: AbortSigna
     const error = answerError(answer, request, context.clock.now());
     // Whatever the status says, it answers a login; one more session that expires does no harm.
     throw new BmcError(error.class, error.message, {
-      ...{ cause: error, refused: "login" },
+      cause: error,
+      refused: "login",
       ...defined({ retryAfterMs: error.retryAfterMs }),
     });
   }

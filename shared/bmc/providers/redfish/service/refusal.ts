@@ -1,6 +1,5 @@
 import { foldLine } from "../../../../contract/result.ts";
 import { shortened } from "../../../../printable.ts";
-import { htmlWords } from "./html-words.ts";
 import type { HttpAnswer } from "./http-client.ts";
 import { ErrorBody, type Message, Messages } from "./schema.ts";
 
@@ -208,4 +207,32 @@ function collect(value: unknown, depth: number, found: Message[]): void {
     if (name.endsWith(EXTENDED_INFO)) found.push(...Messages.parse(Array.isArray(inner) ? inner : [inner]));
     else collect(inner, depth - 1, found);
   }
+}
+
+/** Enough for the words of an error page; the rest of a larger one is not read. */
+const MOST_CHARACTERS = 8_192;
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&#39;": "'",
+  "&nbsp;": " ",
+  "&amp;": "&",
+};
+
+/** The words of plain text or of an HTML page, without its title if it has others. Each step is linear in the text. */
+function htmlWords(text: string): string {
+  const page = text.slice(0, MOST_CHARACTERS).replace(/<(script|style)\b[\s\S]*?(<\/\1\s*>|$)/gi, " ");
+  const words = withoutTags(page.replace(/<head\b[\s\S]*?(<\/head\s*>|$)/gi, " "));
+  return words === "" ? withoutTags(page) : words;
+}
+
+/** An angle bracket that begins no tag stays, as in `1 < 2`. */
+function withoutTags(text: string): string {
+  return text
+    .replace(/<!--[\s\S]*?(-->|$)/g, " ")
+    .replace(/<[a-z/!?][^>]*(>|$)/gi, " ")
+    .replace(/&(lt|gt|quot|#39|nbsp|amp);/g, (entity) => ENTITIES[entity] ?? entity)
+    .trim();
 }

@@ -9,7 +9,7 @@ import {
 import { createCertificate } from "../../../../../simulators/certificate.ts";
 import { SimulatedMachine } from "../../../../../simulators/machine.ts";
 import { resultOf, runAction } from "../../../../actions/action-run.ts";
-import { clientOf, errorOf, openSession, signal } from "../../service-lab.ts";
+import { errorOf, openSession, signal } from "../../service-lab.ts";
 
 let device: AmtDevice;
 afterEach(() => device.close());
@@ -33,7 +33,6 @@ const open = (more?: Readonly<Record<string, unknown>>, hint?: unknown) =>
 
 const ASSOCIATION = "CIM_AssociatedPowerManagementService";
 const pxeOnce = { device: "pxe", persistent: false, mode: "keep" } as const;
-const off = { verb: "off", mode: "hard", softTimeoutMs: 1_000, timeoutMs: 60_000 } as const;
 
 describe("opening", () => {
   test("takes one challenge, one request, and gives the first reading along", async () => {
@@ -450,61 +449,6 @@ describe("one boot from the network", () => {
 
     expect(disk).toEqual({ device: "disk", persistent: false });
     expect(bios).toEqual({ device: "bios", persistent: false });
-  });
-});
-
-describe("through the client", () => {
-  test("a machine is powered off and on again, verified", async () => {
-    await start();
-    await using client = clientOf(connection());
-
-    const down = await client.setPower(off, signal);
-    const up = await client.setPower({ verb: "on", timeoutMs: 60_000 }, signal);
-
-    expect([down.after, up.after]).toEqual(["off", "on"]);
-    expect(client.provider).toBe("amt");
-    expect(device.machine.commands.map(({ action }) => action)).toEqual(["off", "on"]);
-  });
-
-  test("a cycle with an off time of its own is made of off and on", async () => {
-    await start();
-    await using client = clientOf(connection());
-
-    const report = await client.setPower({ verb: "cycle", offDurationMs: 5_000, timeoutMs: 60_000 }, signal);
-
-    expect(report.summary).toMatch(/off for 5.0 s, then on/);
-    expect(device.machine.commands.map(({ action }) => action)).toEqual(["off", "on"]);
-  });
-
-  test("a lost answer to a cycle never leads to a second one", async () => {
-    await start({ machine: new SimulatedMachine({ cycleOffMs: 300 }) });
-    await using client = clientOf(connection());
-    await client.getPower(signal);
-    device.script("RequestPowerStateChange", { status: 200, body: "" });
-
-    const error = await errorOf(
-      client.setPower({ verb: "cycle", offDurationMs: 0, timeoutMs: 60_000 }, signal),
-    );
-
-    expect(error).toMatchObject({ class: "protocol", message: expect.stringMatching(/not sent again/) });
-    expect(device.operations.filter((name) => name === "RequestPowerStateChange")).toHaveLength(1);
-  });
-
-  test("a boot override is verified, and one that the device forgets is class verify", async () => {
-    await start();
-    await using client = clientOf(connection());
-    const report = await client.setBoot(pxeOnce, signal);
-    await device.close();
-    await start({ forgetsBootOrder: true });
-    await using other = clientOf(connection());
-
-    const error = await errorOf(other.setBoot(pxeOnce, signal));
-
-    expect(report).toMatchObject({ summary: "boot pxe once", changed: true });
-    expect(error).toMatchObject({
-      class: "verify",
-      message: "amt: asked for pxe once, the BMC keeps none",
-    });
   });
 });
 

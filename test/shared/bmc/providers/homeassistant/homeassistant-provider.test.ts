@@ -1,17 +1,10 @@
-import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
-import { HttpConnection } from "../../../../../shared/bmc/http/http-connection.ts";
-import { HomeAssistantApi } from "../../../../../shared/bmc/providers/homeassistant/api.ts";
 import { homeAssistant } from "../../../../../shared/bmc/providers/homeassistant/homeassistant-provider.ts";
-import { systemClock } from "../../../../../shared/clock.ts";
-import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
-import { Secret } from "../../../../../shared/secret.ts";
 import {
   type HomeAssistantOptions,
   type HomeAssistantServer,
   startHomeAssistant,
 } from "../../../../../simulators/homeassistant/server.ts";
-import { HttpListener } from "../../../../../simulators/http-listener.ts";
 import { SimulatedMachine } from "../../../../../simulators/machine.ts";
 import { resultOf, runAction } from "../../../../actions/action-run.ts";
 import { clientOf, errorOf, openSession, signal } from "../../service-lab.ts";
@@ -150,19 +143,6 @@ test.each([
 });
 
 describe("through the client", () => {
-  test("a machine is powered off, on, and cycled by off and on", async () => {
-    await start();
-    await using client = clientOf(connection());
-
-    const down = await client.setPower(off, signal);
-    const up = await client.setPower({ verb: "on", timeoutMs: 60_000 }, signal);
-    const cycled = await client.setPower({ verb: "cycle", offDurationMs: 0, timeoutMs: 60_000 }, signal);
-
-    expect([down.after, up.after]).toEqual(["off", "on"]);
-    expect(cycled.summary).toMatch(/off for 5.0 s, then on/);
-    expect(server.machine.commands.map(({ action }) => action)).toEqual(["off", "on", "off", "on"]);
-  });
-
   test("a switch that stays out of reach is no success", async () => {
     await start();
     server.available = false;
@@ -191,39 +171,6 @@ describe("through the client", () => {
     });
     expect(server.http.requests.filter(({ method }) => method === "POST")).toEqual([]);
   });
-});
-
-test("any answer to a reading is a state or a typed error", async () => {
-  await start();
-  let body = "";
-  const listener = new HttpListener({ tls: "http" }, () => ({ status: 200, body }));
-  await listener.listen();
-  const http = new HttpConnection({
-    scheme: "http",
-    host: "127.0.0.1",
-    port: listener.port,
-    tls: { verify: true, fallback: false },
-    connectTimeoutMs: 2_000,
-    requestTimeoutMs: 2_000,
-    maxBodyBytes: 10_000,
-  });
-  const api = new HomeAssistantApi(http, listener.url, new Secret("t"), systemClock);
-  const text = fc.oneof(
-    fc.string(),
-    fc.json(),
-    fc.record({ state: fc.anything() }).map((v) => JSON.stringify(v)),
-  );
-
-  await fc.assert(
-    fc.asyncProperty(text, async (answer) => {
-      body = answer ?? "";
-      const outcome = await api.readState("switch.a", signal).catch((thrown: unknown) => thrown);
-      expect(typeof outcome === "string" || outcome instanceof BmcError).toBe(true);
-    }),
-  );
-
-  await http.close();
-  await listener.close();
 });
 
 test("an action switches a machine on with a token from a file of the connection", async () => {

@@ -135,21 +135,6 @@ describe.concurrent("a BMC that restarts in the middle", () => {
   });
 });
 
-describe.concurrent("a BMC without a free slot", () => {
-  it("is busy at once, and has the slot again when its owner is gone", async () => {
-    await using bmc = await startBmc({ sessionSlots: 2 });
-    await using first = await openSession(bmc);
-    await using _second = await openSession(bmc);
-
-    await expect(openSession(bmc)).rejects.toMatchObject({ class: "busy" });
-    expect(bmc.sessions()).toBe(2);
-    await first.close();
-    await eventually(() => bmc.sessions() === 1);
-
-    await expect(openSession(bmc)).resolves.toBeDefined();
-  });
-});
-
 describe.concurrent("a BMC key that does not fit", () => {
   it("leaves no slot taken at a BMC that has none", async () => {
     await using bmc = await startBmc();

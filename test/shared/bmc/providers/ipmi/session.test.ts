@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ipmi } from "../../../../../shared/bmc/providers/ipmi/ipmi-provider.ts";
-import { systemClock } from "../../../../../shared/clock.ts";
-import { silentLogger } from "../../../../../shared/logger.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
-import { connectionTo, eventually, limit, openSession, startBmc } from "./bench.ts";
+import { eventually, limit, openSession, startBmc } from "./bench.ts";
 
 /** Packets the BMC got, by name, since a moment. */
 function countFrom(bmc: { log: readonly string[] }) {
@@ -12,86 +9,6 @@ function countFrom(bmc: { log: readonly string[] }) {
 }
 
 describe.concurrent("the packet budget", () => {
-  it("reads the power state with four round trips, and one more each time", async () => {
-    await using bmc = await startBmc();
-
-    await using session = await openSession(bmc);
-    expect(await session.power.read(limit())).toBe("off");
-    expect(session.roundTrips()).toBe(4);
-    expect(bmc.received).toBe(4);
-    expect(bmc.log).toEqual(["Open Session", "RAKP1", "RAKP3", "Get Chassis Status"]);
-
-    await session.power.read(limit());
-    expect(session.roundTrips()).toBe(5);
-    expect(bmc.received).toBe(5);
-  });
-
-  it("powers on with four round trips in five packets, and one when the session is warm", async () => {
-    await using bmc = await startBmc();
-
-    await using session = await openSession(bmc);
-    await session.power.send("on", limit());
-    expect(session.roundTrips()).toBe(4);
-    expect(bmc.received).toBe(5);
-    await eventually(() => bmc.machine.power === "on");
-
-    await session.power.send("off", limit());
-    expect(session.roundTrips()).toBe(5);
-    expect(bmc.received).toBe(6);
-  });
-
-  it("switches off and verifies it with two round trips when the session is warm", async () => {
-    await using bmc = await startBmc({ machine: { power: "on", powerOffMs: 0 } });
-    await using session = await openSession(bmc);
-    await session.boot.read(limit());
-    const before = session.roundTrips();
-
-    await session.power.send("off", limit());
-    await eventually(() => bmc.machine.power === "off");
-
-    expect(await session.power.read(limit())).toBe("off");
-    expect(session.roundTrips() - before).toBe(2);
-  });
-
-  it("switches off and verifies it with five round trips in six packets when it begins cold", async () => {
-    await using bmc = await startBmc({ machine: { power: "on", powerOffMs: 0 } });
-
-    await using session = await openSession(bmc);
-    await session.power.send("off", limit());
-    await eventually(() => bmc.machine.power === "off");
-
-    expect(await session.power.read(limit())).toBe("off");
-    expect(session.roundTrips()).toBe(5);
-    expect(bmc.received).toBe(6);
-  });
-
-  it("switches off after it has seen the machine on, and verifies that, with six round trips", async () => {
-    await using bmc = await startBmc({ machine: { power: "on", powerOffMs: 0 } });
-
-    await using session = await openSession(bmc);
-    expect(await session.power.read(limit())).toBe("on");
-    await session.power.send("off", limit());
-    await eventually(() => bmc.machine.power === "off");
-
-    expect(await session.power.read(limit())).toBe("off");
-    expect(session.roundTrips()).toBe(6);
-  });
-
-  it("sets PXE once with UEFI and reads it back with five round trips, two when the session is warm", async () => {
-    await using bmc = await startBmc();
-    const request = { device: "pxe", persistent: false, mode: "uefi" } as const;
-
-    await using session = await openSession(bmc);
-    await session.boot.write(request, limit());
-    expect(session.roundTrips()).toBe(4);
-    expect(await session.boot.read(limit())).toEqual(request);
-    expect(session.roundTrips()).toBe(5);
-
-    await session.boot.write(request, limit());
-    await session.boot.read(limit());
-    expect(session.roundTrips()).toBe(7);
-  });
-
   it("closes the session with one packet and does not wait", async () => {
     await using bmc = await startBmc();
     await using session = await openSession(bmc);
@@ -272,26 +189,6 @@ describe.concurrent("lost packets", () => {
 
     await expect(session.power.read(limit())).rejects.toMatchObject({ class: "unreachable" });
   });
-
-  it("gets everything done over a line that loses, doubles and reorders packets", async () => {
-    const network = { loss: 0.12, duplication: 0.2, reordering: 0.2 };
-    for (const seed of [1, 2, 3, 4]) {
-      await using bmc = await startBmc({ network: { ...network, seed } });
-      const clock = scaledClock(5);
-      const overrides = { connectTimeoutMs: 120_000, requestTimeoutMs: 120_000 };
-      await using session = await openSession(bmc, { clock, overrides });
-
-      await session.boot.write({ device: "pxe", persistent: true, mode: "legacy" }, limit());
-      await session.power.send("on", limit());
-      await eventually(() => bmc.machine.power === "on");
-      const states = [];
-      for (let poll = 0; poll < 10; poll += 1) states.push(await session.power.read(limit()));
-
-      expect(states, `seed ${seed}`).toEqual(Array.from({ length: 10 }, () => "on"));
-      expect(bmc.machine.count("on"), `seed ${seed}`).toBe(1);
-      expect(bmc.machine.lastBoot).toMatchObject({ device: "pxe", mode: "legacy" });
-    }
-  });
 });
 
 describe.concurrent("packets that are not what they seem", () => {
@@ -365,25 +262,6 @@ describe.concurrent("a session", () => {
 
     await session.close();
     await expect(session.close()).resolves.toBeUndefined();
-  });
-
-  it("never has more than its own slot, over fifty runs with random ends", async () => {
-    await using bmc = await startBmc({ sessionSlots: 4 });
-    for (let run = 0; run < 50; run += 1) {
-      const abort = new AbortController();
-      const opening = ipmi
-        .open(connectionTo(bmc), { clock: systemClock, log: silentLogger }, abort.signal)
-        .then(async (session) => {
-          await session.power.read(abort.signal).catch(() => undefined);
-          await session.close();
-        });
-      if (run % 2 === 1) setTimeout(() => abort.abort(new Error("enough")), run % 7);
-      await opening.catch((thrown: unknown) => {
-        if (!abort.signal.aborted) throw thrown;
-      });
-      await eventually(() => bmc.sessions() < 3);
-    }
-    expect(bmc.log.filter((name) => name === "Open Session").length).toBeGreaterThanOrEqual(25);
   });
 });
 

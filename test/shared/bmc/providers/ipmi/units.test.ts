@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { GET_CHASSIS_STATUS } from "../../../../../shared/bmc/providers/ipmi/commands/chassis.ts";
+import { completionError } from "../../../../../shared/bmc/providers/ipmi/commands/completion-code.ts";
 import {
   parseKg,
   passwordBytes,
@@ -20,7 +22,7 @@ import {
   PayloadType,
   parseRmcp,
 } from "../../../../../shared/bmc/providers/ipmi/session/rmcp.ts";
-import { SequenceWindow } from "../../../../../shared/bmc/providers/ipmi/session/sequence-window.ts";
+import { SequenceWindow } from "../../../../../shared/bmc/providers/ipmi/session/session.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
 
 describe("the window of sequence numbers", () => {
@@ -180,6 +182,14 @@ describe("handshake statuses", () => {
     expect(leadsToOther("RAKP3")).toEqual([]);
     expect(statuses.filter(forgotSession)).toEqual([2, 8]);
   });
+});
+
+it("every code that a BMC may answer has a class and names itself", () => {
+  for (let code = 1; code <= 255; code += 1) {
+    const hex = code.toString(16).toUpperCase().padStart(2, "0");
+    expect(completionError(GET_CHASSIS_STATUS, code).message).toContain(`0x${hex}`);
+    expect(handshakeError("RAKP2", code).message).toContain(`0x${hex}`);
+  }
 });
 
 describe("bytes off the wire", () => {

@@ -14,7 +14,7 @@ import {
   parseRefusal,
   refusesSuite,
 } from "../../../../../shared/bmc/providers/ipmitool/failure.ts";
-import { withFreshAnswer } from "../../../../../shared/bmc/providers/ipmitool/fresh-answer.ts";
+import { withFreshAnswer } from "../../../../../shared/bmc/providers/ipmitool/ipmitool-provider.ts";
 import { ipmitoolSecrets } from "../../../../../shared/bmc/providers/ipmitool/secrets.ts";
 import { systemClock } from "../../../../../shared/clock.ts";
 import { Connection } from "../../../../../shared/contract/connection.ts";

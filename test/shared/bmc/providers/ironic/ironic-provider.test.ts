@@ -78,18 +78,6 @@ describe("power", () => {
     expect(writes()).toHaveLength(1);
   });
 
-  test("is not sent twice after a lost answer that Ironic carried out", async () => {
-    await start();
-    await using client = clientOf(connection());
-    await client.getPower(signal);
-    server.http.fail("close-after");
-
-    const report = await client.setPower(off, signal);
-
-    expect(report.after).toBe("off");
-    expect(machine().count("off")).toBe(1);
-  });
-
   test("a reboot whose answer was lost is an error, and not repeated", async () => {
     await start();
     await using session = await openSession(ironic, connection());

@@ -285,30 +285,4 @@ describe("session", () => {
     expect(error).toMatchObject({ class: "unreachable", uncertain: true });
     expect(log.messages("warn")).toEqual([expect.stringContaining("login response lost")]);
   });
-
-  test("100 runs that fail, abort and succeed leave none behind", async () => {
-    await start({ sessionLimit: 4 });
-
-    for (let run = 0; run < 100; run++) {
-      const controller = new AbortController();
-      if (run % 4 === 1) bmc.fail({ kind: "truncated", method: "GET" });
-      if (run % 4 === 2) setTimeout(() => controller.abort(new Error("stop")), run % 7);
-      const opened = await openSession(bmc, { ...session, signal: controller.signal }).catch(() => undefined);
-      await opened?.power.read(controller.signal).catch(() => undefined);
-      await opened?.close();
-    }
-
-    expect(bmc.sessions.count).toBe(0);
-    expect(logins()).toBeGreaterThan(50);
-  });
-});
-
-test("close is done once, however often it is called", async () => {
-  await start();
-  const opened = await openSession(bmc, session);
-
-  await Promise.all([opened.close(), opened.close()]);
-  await opened.close();
-
-  expect(bmc.log.filter((line) => line.startsWith("DELETE"))).toHaveLength(1);
 });

@@ -456,17 +456,6 @@ describe("vendor quirks", () => {
     expect(read?.device).toBe("cdrom");
   });
 
-  test("Supermicro AS-1015CS: the read-back shows what was quietly kept", async () => {
-    await start("supermicro-reverting");
-
-    const read = await withSession(bmc, {}, async ({ boot }) => {
-      await boot.write(request("pxe", { mode: "uefi" }), signal);
-      return await boot.read(signal);
-    });
-
-    expect(read).toEqual({ device: "none", mode: "legacy" });
-  });
-
   test("AMI: target, enabled and mode go together", async () => {
     await start("ami");
 
@@ -507,16 +496,5 @@ describe("vendor quirks", () => {
 
     expect(patches().map(({ headers }) => headers["if-match"] !== undefined)).toEqual([false, true, false]);
     expect(bmc.machine.override.device).toBe("pxe");
-  });
-
-  test("Lenovo: a permanent override is refused where it is not advertised", async () => {
-    await start("lenovo-xcc");
-
-    const error = await withSession(bmc, {}, ({ boot }) =>
-      errorOf(boot.write(request("pxe", { persistent: true }), signal)),
-    );
-
-    expect(error.class).toBe("unsupported");
-    expect(patches()).toEqual([]);
   });
 });

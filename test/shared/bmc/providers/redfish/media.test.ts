@@ -46,14 +46,6 @@ describe("inserting", () => {
     },
   );
 
-  test("sends the image alone where that does", async () => {
-    await start();
-
-    await use((media) => media.insert(image, signal));
-
-    expect(writes().map(({ body }) => body)).toEqual([{ Image: image.url }]);
-  });
-
   test("adds a parameter after each 400, in order, and starts with what was taken the next time", async () => {
     await start("ami-future-state");
 

@@ -83,15 +83,6 @@ describe("choosing a reset type", () => {
     expect(bmc.machine.commands.map(({ action }) => action)).toEqual([command]);
   });
 
-  test("planning changes nothing", async () => {
-    await start();
-
-    await withSession(bmc, {}, ({ power }) => power.plan("off", signal));
-
-    expect(bmc.log.filter((line) => !line.startsWith("GET"))).toEqual([]);
-    expect(bmc.machine.commands).toEqual([]);
-  });
-
   test("a BMC that lists no fitting type is unsupported before anything is sent, and says what it has", async () => {
     const generic = redfishProfile("generic");
     await start({}, { profile: { ...generic, resetTypes: ["On", "ForceOff"] } });

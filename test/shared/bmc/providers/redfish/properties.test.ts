@@ -63,7 +63,7 @@ const connection = (to: number) =>
 const signal = new AbortController().signal;
 
 /** Everything a session can be asked, each call on its own. */
-const operations = driverCalls(["power", "boot", ...redfish.capabilities]);
+const operations = await driverCalls(["power", "boot", ...redfish.capabilities]);
 
 /** Runs one operation with and without a hint; only typed errors, and no error knows a password. */
 async function exercise(name: string, to: number): Promise<void> {

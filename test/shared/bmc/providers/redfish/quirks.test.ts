@@ -94,20 +94,3 @@ test("OpenBMC: a reset that is answered at once is polled to the state, which li
   expect(openbmc.machine.power).toBe("off");
   expect(openbmc.machine.count("off")).toBe(1);
 });
-
-test("Dell iDRAC10: On right after off is tried again until it is taken", async () => {
-  const { bmc: dell, client } = await clientOf("dell-idrac10", { power: "off", powerOnMs: 0 });
-  dell.fail({
-    kind: "refuse",
-    method: "POST",
-    status: 409,
-    messageId: "Base.1.12.ActionParameterValueConflict",
-    times: 2,
-  });
-
-  const report = await client.setPower({ verb: "on", timeoutMs: 60_000 }, signal);
-  await client.close();
-
-  expect(report.after).toBe("on");
-  expect(dell.machine.count("on")).toBe(1);
-});

@@ -113,19 +113,6 @@ describe("a reset with a hint that is out of date", () => {
     expect(error.class).toBe("busy");
     expect(posts()).toHaveLength(1);
   });
-
-  test("a refused password is class auth after one request", async () => {
-    await start();
-    const hint = await withSession(bmc, {}, async (session) => session.hint());
-    bmc.forget();
-
-    const error = await withSession(bmc, { hint, connection: { password: "wrong" } }, ({ power }) =>
-      errorOf(power.read(signal)),
-    );
-
-    expect(error.class).toBe("auth");
-    expect(bmc.log).toEqual(["GET /redfish/v1/Systems/1"]);
-  });
 });
 
 describe("a boot override with a hint that is out of date", () => {

@@ -110,45 +110,6 @@ describe("the process runtime", () => {
     await runtime.close();
   });
 
-  it("lets an action use permitted files, and starts none with another file", async () => {
-    const asked: string[] = [];
-    const runtime = new ProcessRuntime({
-      programs,
-      permitFile: async ({ name, path }) => {
-        asked.push(`${name} ${path}`);
-        return path.startsWith("/data/") ? { allowed: true } : { allowed: false, reason: `no ${name}` };
-      },
-    });
-    const within = { RESULT_FILE: "/data/result", MODE: "soft" };
-    const without = { ...within, PASSWORD_FILE: "/etc/shadow" };
-
-    const allowed = scriptedRequest(["env"], { action: { environment: within } });
-    const refused = scriptedRequest(["env"], { action: { environment: without } });
-    const outcomes = [await runtime.run(allowed.request, never), await runtime.run(refused.request, never)];
-
-    expect(outcomes.map(({ outcome }) => outcome.ok)).toEqual([true, false]);
-    expect(allowed.lines[0]?.line).toContain('"RESULT_FILE":"/data/result"');
-    expect(outcomes[1]?.outcome).toMatchObject({ class: "usage", message: "no PASSWORD_FILE" });
-    expect(refused.lines).toEqual([]);
-    expect(asked).toEqual([
-      "RESULT_FILE /data/result",
-      "RESULT_FILE /data/result",
-      "PASSWORD_FILE /etc/shadow",
-    ]);
-    await runtime.close();
-  });
-
-  it("lets an action use no file without a policy for files", async () => {
-    const runtime = new ProcessRuntime({ programs });
-    const action = { environment: { RESULT_FILE: "/tmp/result" } };
-
-    const { outcome } = await runtime.run(scriptedRequest(["exit:0"], { action }).request, never);
-
-    expect(outcome).toMatchObject({ ok: false, class: "usage" });
-    expect(outcome.message).toContain("RESULT_FILE /tmp/result");
-    await runtime.close();
-  });
-
   it("names the unknown image and the known actions", async () => {
     const runtime = new ProcessRuntime({ programs });
     const image = "registry.example/tinkerbell/actions/image2disk:latest";

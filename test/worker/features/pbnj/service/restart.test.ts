@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { actionKey } from "../../../../../worker/core/action/action.ts";
 import type { JournalEntry } from "../../../../../worker/core/action/entry.ts";
 import { encodeEntry } from "../../../../../worker/core/journal/entry-text.ts";
-import { taskAction } from "../../../../../worker/features/pbnj/service/request-action.ts";
 import type { TaskRecord } from "../../../../../worker/features/pbnj/service/task-record.ts";
+import { taskAction } from "../../../../../worker/features/pbnj/service/tasks.ts";
 import { failure, pbnjLab } from "./pbnj-lab.ts";
 
 const MINUTE_MS = 60_000;
