@@ -263,4 +263,14 @@ describe.concurrent("reset-bios", () => {
     expect(resultOf(ended)).toMatchObject({ ok: true, changed: true });
     expect(lab.machine.bios.attributes).toMatchObject({ NumCores: 16 });
   });
+
+  it("is sent once, although the answer is lost", async () => {
+    await using lab = await biosLab();
+    lab.redfish.fail({ kind: "close-after", method: "POST" });
+
+    const ended = await runAction("reset-bios", { env: lab.env("redfish") });
+
+    expect(resultOf(ended).message).toContain("the BIOS may have been reset and is not sent again");
+    expect(lab.writes()).toHaveLength(1);
+  });
 });

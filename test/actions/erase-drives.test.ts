@@ -151,6 +151,19 @@ describe.concurrent("erase-drives", () => {
     expect(lab.writes()).toEqual([]);
   });
 
+  it("is unsupported where the drives do not offer it", async () => {
+    await using lab = await offLab();
+    lab.redfish.storage.erasing = "none";
+
+    const ended = await erase(lab, { DRIVES: "0,1" });
+
+    expect(ended).toMatchObject({ ok: false, class: "unsupported" });
+    expect(ended.message).toContain(
+      "does not offer to erase 0 (serial number DISK-0), 1 (serial number DISK-1)",
+    );
+    expect(lab.writes()).toEqual([]);
+  });
+
   it("is not confirmed where the BMC accepts it without a task", async () => {
     await using lab = await offLab();
     lab.redfish.storage.erasing = "no-task";

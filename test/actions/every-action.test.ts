@@ -107,6 +107,22 @@ describe.concurrent("what cannot be done", () => {
     },
   );
 
+  it.each(
+    subjects.filter(
+      ({ able, needed }) => able.includes("redfish") && needed.some((one) => ABSENT.includes(one)),
+    ),
+  )("is unsupported by $name where the service has none of $needed, in a dry run too", async (subject) => {
+    await using lab = await subjectLab(subject, { redfish: { profile: poorBmc(), tls: undefined } });
+    const tls = { BMC_TLS_FINGERPRINT: lab.redfish.fingerprint };
+
+    const run = await lab.start(["redfish"], tls).ended;
+    const plan = await lab.start(["redfish"], { ...tls, DRY_RUN: "true" }).ended;
+
+    expect([run, plan].map((ended) => resultOf(ended).class)).toEqual(["unsupported", "unsupported"]);
+    expect(run.code).toBe(13);
+    expect(lab.writes()).toEqual([]);
+  });
+
   it.each(NEED_NOTHING)("does not include %s: a BMC that reports its power is enough", async (name) => {
     const subject = subjects.find((candidate) => candidate.name === name);
     if (!subject) throw new Error(`no action ${name}`);
@@ -125,6 +141,21 @@ function barrenBmc(): LabOptions {
   const profile: RedfishProfile = { ...generic, name: "barren", resetTypes: ["Nmi"], bootTargets: [] };
   return { redfish: { profile } };
 }
+
+/** Operations that this service has nothing for. */
+const ABSENT: readonly string[] = [
+  ...["bios", "bootorder", "https", "httpboot", "indicator", "media", "network"],
+  ...["ntp", "powerlimit", "restore", "screenshot", "sel", "sensors"],
+];
+const poorBmc = (): RedfishProfile => {
+  const bare = redfishProfile("bare");
+  return {
+    ...bare,
+    ...{ name: "poor", indicator: "none", restorePolicy: false, powerLimit: "none", sensors: [] },
+    ...{ network: "none", certificates: "none", bootOrder: false, httpBootUri: false },
+    media: { ...bare.media, slots: [] },
+  };
+};
 
 type Bmc = Awaited<ReturnType<typeof actionLab>>["ipmi"];
 

@@ -74,6 +74,19 @@ describe.concurrent("set-bmc-network", () => {
     expect(resultOf(ended)).toMatchObject({ ok: true, after: { address: "127.0.0.14" } });
   });
 
+  it.each([
+    ["and has moved", { ADDRESS: "127.0.0.15" }, true],
+    ["and keeps its address", { HOST_NAME: "bmc-9" }, true],
+  ])("is done by a BMC that answers 500 after it was, %s", async (_, env, ok) => {
+    await using there = await lab();
+    there.redfish.fail({ kind: "gateway", method: "PATCH", status: 500 });
+
+    const ended = await there.run("redfish", env);
+
+    expect(resultOf(ended)).toMatchObject({ ok, changed: true });
+    expect(there.writes()).toHaveLength(1);
+  });
+
   it("is sent until a BMC that is busy for longer than the verification takes it, and verified then", async () => {
     await using there = await lab();
     there.redfish.fail({ kind: "refuse", method: "PATCH", status: 503, times: 5 });

@@ -35,18 +35,6 @@ describe.concurrent("set-power-restore-policy", () => {
     expect(there.machine.restorePolicy).toBe(RESTORE_POLICY);
     expect(there.writes()).toHaveLength(1);
   });
-
-  it("is unsupported where only the BIOS has it", async () => {
-    await using there = await lab({ restorePolicy: false });
-    const env = { ...there.env("redfish"), RESTORE_POLICY: "always-on" };
-
-    const ended = await runAction("set-power-restore-policy", { env });
-
-    expect(resultOf(ended)).toMatchObject({
-      class: "unsupported",
-      message: "redfish: the BMC offers no power restore policy",
-    });
-  });
 });
 
 describe.concurrent("set-power-limit", () => {

@@ -124,6 +124,27 @@ describe.concurrent("set-raid", () => {
     expect(lab.traffic()).toBe(0);
   });
 
+  it("reads the volumes after a lost answer and sends nothing twice", async () => {
+    await using lab = await actionLab();
+    lab.redfish.fail({ kind: "close-after", method: "POST", path: /Volumes$/ });
+
+    const ended = await setRaid(lab, "os RAID1 drives=2");
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, changed: true });
+    expect(sent(lab)).toHaveLength(1);
+  });
+
+  it("says that a volume may have been created if its request was lost", async () => {
+    await using lab = await actionLab();
+    lab.redfish.fail({ kind: "close-before", method: "POST", path: /Volumes$/ });
+
+    const ended = await setRaid(lab, "os RAID1 drives=2", { VERIFY_TIMEOUT: "1s" });
+
+    expect(resultOf(ended)).toMatchObject({ ok: false, changed: true });
+    expect(resultOf(ended).message).toContain("may have been started and is not sent again");
+    expect(sent(lab)).toHaveLength(1);
+  });
+
   it("waits for a BMC that restarts during the task", async () => {
     await using lab = await actionLab();
     lab.redfish.storage.restartMs = 300;

@@ -1,9 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createCertificate } from "../../simulators/certificate.ts";
 import { ActionRun, type EndedAction, resultOf } from "./action-run.ts";
-import { actionLab, REFUSING_PORT } from "./lab.ts";
+import { actionLab } from "./lab.ts";
 
 const PASSWORD = "canary-f4c91e";
 const KG = "canary-kg-0b77d2";
@@ -25,7 +24,6 @@ function expectNoTraceIn(text: string): void {
   for (const trace of TRACES) expect(text).not.toContain(trace);
 }
 
-const selfSigned = createCertificate({ commonName: "BMC", altNames: ["127.0.0.1"] });
 const users = [{ name: "admin", password: PASSWORD }];
 const secretive = () => actionLab({ redfish: { password: PASSWORD }, ipmi: { users, kg: KG } });
 const withSecrets = (env: Readonly<Record<string, string>>) => ({
@@ -45,33 +43,9 @@ interface Scenario {
 
 const scenarios: readonly Scenario[] = [
   {
-    title: "a success via redfish with a session",
-    class: undefined,
-    lab: secretive,
-    env: (lab) => withSecrets({ ...lab.env("redfish"), REDFISH_AUTH: "session" }),
-  },
-  {
     title: "a success via ipmi with Kg",
     class: undefined,
     lab: secretive,
-    env: (lab) => withSecrets(lab.env("ipmi")),
-  },
-  {
-    title: "a password refused via redfish",
-    class: "auth",
-    lab: () => actionLab(),
-    env: (lab) => withSecrets(lab.env("redfish")),
-  },
-  {
-    title: "a login refused via redfish",
-    class: "auth",
-    lab: () => actionLab(),
-    env: (lab) => withSecrets({ ...lab.env("redfish"), REDFISH_AUTH: "session" }),
-  },
-  {
-    title: "a password refused via ipmi",
-    class: "auth",
-    lab: () => actionLab(),
     env: (lab) => withSecrets(lab.env("ipmi")),
   },
   {
@@ -79,22 +53,6 @@ const scenarios: readonly Scenario[] = [
     class: "usage",
     lab: secretive,
     env: (lab) => ({ ...withSecrets(lab.env("ipmi")), IPMI_KG: `${KG}-and-more` }),
-  },
-  {
-    title: "a certificate that is not trusted",
-    class: "tls",
-    lab: () => actionLab({ redfish: { password: PASSWORD, tls: selfSigned } }),
-    env: (lab) => withSecrets(lab.env("redfish")),
-  },
-  {
-    title: "a BMC that cannot be reached",
-    class: "unreachable",
-    lab: secretive,
-    env: (lab) => ({
-      ...withSecrets(lab.env("redfish", "ipmi")),
-      REDFISH_PORT: String(REFUSING_PORT),
-      IPMI_PORT: String(REFUSING_PORT),
-    }),
   },
   {
     title: "a user and password that were pasted in front of the host",

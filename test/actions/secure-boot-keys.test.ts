@@ -114,6 +114,16 @@ describe.concurrent("Secure Boot keys", () => {
     });
   });
 
+  it("are verified although the answer is lost, and sent once", async () => {
+    await using lab = await keyLab();
+    lab.redfish.fail({ kind: "close-after", method: "POST" });
+
+    const ended = await run(lab, "enroll-secure-boot-key", { DATABASE: "kek", CERTIFICATE: CA });
+
+    expect(ended).toMatchObject({ ok: true, changed: true });
+    expect(lab.writes()).toHaveLength(1);
+  });
+
   it("are a verification failure until the machine boots, if the BMC shows them only then", async () => {
     await using lab = await keyLab();
     lab.machine.secureBoot.keyChanges = "at-boot";

@@ -57,4 +57,14 @@ describe.concurrent("Secure Boot", () => {
     expect(resultOf(ended)).toMatchObject({ ok: true, changed: true });
     expect(lab.machine.secureBoot.hasKeys).toBe(true);
   });
+
+  it("has its keys reset once, although the answer is lost", async () => {
+    await using lab = await actionLab();
+    lab.redfish.fail({ kind: "close-after", method: "POST" });
+
+    const ended = await runAction("reset-secure-boot-keys", { env: lab.env("redfish") });
+
+    expect(resultOf(ended).message).toContain("the keys may have been reset and is not sent again");
+    expect(lab.writes()).toHaveLength(1);
+  });
 });

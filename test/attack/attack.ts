@@ -14,8 +14,6 @@ export interface Attack {
   readonly holds: string;
   /** Has no meaning without containers: skipped where no engine answers. */
   readonly needsContainers?: true;
-  /** It measures times: no other attack runs meanwhile. */
-  readonly alone?: true;
   /** Resolves to what did not hold, in one line each. */
   run(setting: Setting): Promise<readonly string[]>;
 }

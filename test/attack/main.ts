@@ -11,7 +11,7 @@ import { oneLine, type Result, table } from "./table.ts";
  * something did not, 2 for flags it does not understand.
  */
 
-const USAGE = "usage: npm run attack -- [--only <name>]... [--jobs <count>] [--minutes <count>] [--list]";
+const USAGE = "usage: npm run attack -- [--only <name>]... [--minutes <count>] [--list]";
 const ATTACKS = join(import.meta.dirname, "attacks");
 const DEADLINE_MS = 300_000;
 const WHOLE_RUN_MS = 1_200_000;
@@ -59,16 +59,13 @@ function readOptions() {
   const { values } = parseArgs({
     options: {
       only: { type: "string", multiple: true },
-      jobs: { type: "string" },
       minutes: { type: "string" },
       list: { type: "boolean" },
     },
   });
-  const jobs = Number(values.jobs ?? 3);
-  if (!Number.isInteger(jobs) || jobs < 1) throw new Error("--jobs must be a number from 1");
   const minutes = Number(values.minutes ?? 0);
   if (!Number.isFinite(minutes) || minutes < 0) throw new Error("--minutes must be a number from 0");
-  return { only: values.only ?? [], jobs, minutes, list: values.list ?? false };
+  return { only: values.only ?? [], minutes, list: values.list ?? false };
 }
 
 function moreMs({ minutes = 0 }: Pick<Setting, "minutes">): number {
@@ -85,10 +82,10 @@ async function loadAttacks(): Promise<readonly Named[]> {
   );
 }
 
-/** Several at once; those that measure times come after, one by one. */
+/** One after the other, because some measure times. */
 async function runAll(
   attacks: readonly Named[],
-  { jobs, minutes }: { readonly jobs: number; readonly minutes: number },
+  { minutes }: { readonly minutes: number },
 ): Promise<readonly Result[]> {
   const setting: Setting = { containers: await engineAnswers(), minutes };
   if (setting.containers) await buildImages();
@@ -97,13 +94,8 @@ async function runAll(
       "NOTICE: no container engine answers, so actions are processes and attacks on containers are skipped",
     );
   const results: Result[] = [];
-  const queue = attacks.filter(({ alone }) => !alone);
-  const take = async () => {
-    for (let next = queue.shift(); next; next = queue.shift()) results.push(await runOne(next, setting));
-  };
-  await Promise.all(Array.from({ length: jobs }, take));
-  for (const attack of attacks.filter(({ alone }) => alone)) results.push(await runOne(attack, setting));
-  return results.toSorted((one, other) => one.name.localeCompare(other.name));
+  for (const attack of attacks) results.push(await runOne(attack, setting));
+  return results;
 }
 
 async function runOne(attack: Named, setting: Setting): Promise<Result> {

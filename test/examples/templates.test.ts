@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../actions/catalogue.ts";
 import { fieldNames } from "../../actions/harness/input/environment.ts";
-import { actionLibrary } from "../../cli/action-library.ts";
 import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { readTextFile } from "../../shared/read-text-file.ts";
 import { parseInventory } from "../../worker/machines/parse-inventory.ts";
@@ -11,6 +10,7 @@ import { resolveMachine } from "../../worker/machines/resolve-machine.ts";
 import { decide, decideMachine } from "../../worker/policy/decide.ts";
 import { parsePolicy } from "../../worker/policy/parse-policy.ts";
 import { actionsOfTask } from "../../worker/template/actions.ts";
+import { circumstances } from "../support/circumstances.ts";
 import { bmcTasksOf, commandOf, type ExampleFile, exampleFiles, templateOf } from "./example-files.ts";
 import { scenarios } from "./scenarios.ts";
 
@@ -73,7 +73,7 @@ describe.each(templates)("$path", (file) => {
       // Where `pbnj-worker run` has its workflows.
       const run = { ...action, workflowId: "local/w" };
       const { MACHINE: machine = "" } = action.environment;
-      expect(policy.ok && decide(policy.value, actionLibrary, run)).toEqual({ allowed: true });
+      expect(policy.ok && decide(policy.value, circumstances, run)).toEqual({ allowed: true });
       expect(policy.ok && decideMachine(policy.value, run, machine)).toEqual({ allowed: true });
     }
   });

@@ -7,7 +7,6 @@ const OTHERS: Readonly<Record<string, string>> = {
   decodeBody:
     "asynchronous; JSON.parse, after a decompression that is bounded (test/shared/bmc/providers/redfish/properties.test.ts)",
   Reading: "what parseTemplate, which is a target, reads fields with",
-  parseJsonDocuments: "what the import of MAAS, which is a target, reads first",
   parseYamlDocuments: "what the import of Rufio, which is a target, reads first",
   convertReading: "what describeSensor, which a target calls, computes",
   decodeField: "one field of the areas and records whose parsers are targets",
@@ -54,7 +53,6 @@ const OTHERS: Readonly<Record<string, string>> = {
   readPowerStatus: "sends a request, whose answer goes to parsePowerStatus",
   readResultFile: "reads a file for parseResultLine",
   readSecret: "reads files for readSecretText",
-  readSource: "reads a file or stdin, bounded, for decodeText",
   readTail: "reads a pod's log for PodOutput, which is a target",
   readSecretKeys: "reads a Secret for readSecretText",
   parsedText: "makes a field of a parser, which is a target",

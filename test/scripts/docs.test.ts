@@ -14,7 +14,6 @@ describe("the pages made from the code", () => {
 
     expect(text).toBe(await render(text));
   });
-
 });
 
 describe("the README of an action", () => {

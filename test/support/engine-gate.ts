@@ -6,11 +6,6 @@ import { join } from "node:path";
 /** Where a call is stopped: before the engine hears of it, or once the engine has answered and its caller has not heard. */
 export type Side = "before" | "after";
 
-interface Hold {
-  readonly request: RegExp;
-  readonly until: (found: RegExpExecArray) => Promise<unknown>;
-}
-
 interface Stop {
   readonly side: Side;
   readonly request: RegExp;
@@ -27,7 +22,6 @@ export class EngineGate {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #stops = new Set<Stop>();
-  readonly #holds: Hold[] = [];
 
   private constructor(directory: string, enginePath: string) {
     this.#directory = directory;
@@ -49,11 +43,6 @@ export class EngineGate {
     return new Promise((reached) => this.#stops.add({ side, request, reached }));
   }
 
-  /** Passes calls whose first line fits on to the engine only after `until`. */
-  holdEach(request: RegExp, until: Hold["until"]): void {
-    this.#holds.push({ request, until });
-  }
-
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -71,21 +60,9 @@ export class EngineGate {
     // A client sends the next request of a connection when it has the answer to the one before.
     client.on("data", (chunk: Buffer) => {
       stopped ??= this.#stopFor(chunk);
-      const held = stopped ? undefined : this.#held(chunk);
       if (stopped?.side === "before") stopped.reached();
-      else if (held === undefined) engine.write(chunk);
-      else passOnAfter(held, chunk);
+      else engine.write(chunk);
     });
-    const passOnAfter = (held: Promise<unknown>, chunk: Buffer) => {
-      client.pause();
-      held.then(
-        () => {
-          engine.write(chunk);
-          client.resume();
-        },
-        (thrown: Error) => client.destroy(thrown),
-      );
-    };
     engine.on("data", (chunk: Buffer) => {
       if (stopped) stopped.reached();
       else client.write(chunk);
@@ -94,14 +71,6 @@ export class EngineGate {
     engine.on("end", () => client.end());
     client.on("close", () => engine.destroy());
     engine.on("close", () => client.destroy());
-  }
-
-  #held(chunk: Buffer): Promise<unknown> | undefined {
-    for (const { request, until } of this.#holds) {
-      const found = request.exec(firstLine(chunk));
-      if (found) return until(found);
-    }
-    return undefined;
   }
 
   #stopFor(chunk: Buffer): Stop | undefined {

@@ -6,7 +6,6 @@ import { ConnectError } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { $ZodType, safeParse } from "zod/v4/core";
-import { actionLibrary } from "../../cli/action-library.ts";
 import { ConsoleLines } from "../../shared/bmc/operations/console-lines.ts";
 import { parseXml } from "../../shared/bmc/providers/amt/xml.ts";
 import { describeRecord } from "../../shared/bmc/providers/ipmi/records/describe-record.ts";
@@ -67,6 +66,7 @@ import {
   renderedTemplate,
   Workflow,
 } from "../../worker/template/rendered-workflow.ts";
+import { circumstances } from "../support/circumstances.ts";
 import {
   type HostileValue,
   hostileBytes,
@@ -162,7 +162,7 @@ function borders(characters: number): Readonly<Record<string, Border>> {
         try {
           const action = actionOf(create(ActionResponseSchema, value as object), "agent");
           if (action.unreadable !== undefined) return;
-          decide(policy, actionLibrary, action);
+          decide(policy, circumstances, action);
           resolveMachine(action, emptyInventory, "pbnj-{machine}");
         } catch (thrown) {
           if (!(thrown instanceof MalformedAction)) throw thrown;

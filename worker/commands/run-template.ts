@@ -93,6 +93,7 @@ export async function runTemplate(
     machines: composeMachines({
       use: config,
       catalogue: own.library,
+      clock: systemClock,
       inventory,
       policy,
       authGate: new AuthGate(),
@@ -119,7 +120,13 @@ export async function runTemplate(
   let worst: number = EXIT_OK;
   try {
     const actions = actionsToRun(template.value, chosen.value);
-    const known = { catalogue: own.library, policy: config.policy, inventory, ...ruleSettings(config) };
+    const known = {
+      catalogue: own.library,
+      clock: systemClock,
+      policy: config.policy,
+      inventory,
+      ...ruleSettings(config),
+    };
     for (const { source, message } of misspeltAgentIds(actions, config.agentIdPattern, inventory)) {
       log.warn({ source }, message);
     }

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { systemClock } from "../../shared/clock.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import { formatProblem, type Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
@@ -80,6 +81,7 @@ function explainOptions({ policy, inventory, settings }: Rules, own: SelfProgram
   return {
     policy,
     catalogue: own.library,
+    clock: systemClock,
     unsafeAnyImage,
     inventory,
     agentIdPattern,

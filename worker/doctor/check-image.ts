@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { systemClock } from "../../shared/clock.ts";
 import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import { type Logger, silentLogger } from "../../shared/logger.ts";
@@ -53,7 +54,9 @@ export async function checkImage(
   // The policy covers images of templates, not this installation's own action.
   const action = helpAction(image);
   const decision: Decision =
-    options.image === undefined ? { allowed: true } : decide(policy, own.library, action);
+    options.image === undefined
+      ? { allowed: true }
+      : decide(policy, { catalogue: own.library, clock: systemClock }, action);
   // The `tenants` rule depends on the workflow.
   if (!decision.allowed && decision.rule !== "tenants") {
     return [findingOf("image-refused", decision.reason, { subject: image })];

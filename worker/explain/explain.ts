@@ -7,7 +7,7 @@ import { hooksOf } from "../core/action/hooks.ts";
 import type { LaunchTerms } from "../core/ports/runtime.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import { type ResolvedMachine, resolveMachine } from "../machines/resolve-machine.ts";
-import { decideFile, decideMachine, type Refusal, refusals } from "../policy/decide.ts";
+import { type Circumstances, decideFile, decideMachine, type Refusal, refusals } from "../policy/decide.ts";
 import { matchesImagePattern } from "../policy/image-rule.ts";
 import { containerRuleFor, launchTerms } from "../policy/launch-terms.ts";
 import { EVERY_IMAGE, type Policy } from "../policy/policy.ts";
@@ -31,6 +31,7 @@ interface TrustOptions extends RunOptions {
 
 interface JudgeOptions extends RunOptions {
   readonly catalogue: ActionLibrary;
+  readonly clock: Circumstances["clock"];
   readonly inventory: Inventory;
   readonly agentIdPattern: string;
 }
@@ -112,7 +113,7 @@ interface Findings {
 
 async function judge(
   action: Action,
-  { policy, catalogue, inventory, agentIdPattern, runtime }: JudgeOptions,
+  { policy, catalogue, clock, inventory, agentIdPattern, runtime }: JudgeOptions,
 ): Promise<Findings> {
   let byPolicy: Refusal | undefined;
   const located = resolveMachine(action, inventory, agentIdPattern, (machine) => {
@@ -120,7 +121,7 @@ async function judge(
     if (!decision.allowed) byPolicy ??= { rule: decision.rule, reason: decision.reason };
     return decision;
   });
-  const against: RuleFinding[] = [...refusals(policy, catalogue, action)];
+  const against: RuleFinding[] = [...refusals(policy, { catalogue, clock }, action)];
   const name = parseImageReference(action.image)?.name ?? "";
   if (!located.ok) {
     const found = located.reason === byPolicy?.reason ? byPolicy : ofMachine(located.reason);

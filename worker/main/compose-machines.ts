@@ -1,3 +1,4 @@
+import type { Clock } from "../../shared/clock.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Action } from "../core/action/action.ts";
 import type { AccessReading, Machines, Refused, Target } from "../core/ports/machines.ts";
@@ -14,18 +15,19 @@ import { isTrusted } from "../policy/trust-rule.ts";
 export interface MachinesOptions extends LaunchCredentialsOptions {
   readonly use: MachineUse;
   readonly catalogue: Catalogue;
+  readonly clock: Clock;
   readonly inventory: Inventory;
   readonly policy: () => Policy;
 }
 
 /** Answers the core with the policy, the inventory and the credentials. */
 export function composeMachines(options: MachinesOptions): Machines {
-  const { catalogue, inventory, policy, use } = options;
+  const { catalogue, clock, inventory, policy, use } = options;
   const credentials = new LaunchCredentials(options);
   return {
     locate(action) {
       const rules = policy();
-      const permission = decide(rules, catalogue, action);
+      const permission = decide(rules, { catalogue, clock }, action);
       if (!permission.allowed) return { ok: false, reason: permission.reason };
       const resolved = resolveMachine(action, inventory, use.agentIdPattern, (machine) =>
         hasMachine(use, machine) ? decideMachine(rules, action, machine) : inOtherShard(use, machine),

@@ -71,7 +71,8 @@ export async function openWorker(
     rules: {
       policy,
       references: referenceRefusal(policy),
-      refusal: (action, machine) => policyRefusal(policy(), own.library, action, machine),
+      refusal: (action, machine) =>
+        policyRefusal(policy(), { catalogue: own.library, clock }, action, machine),
     },
     control: { journal, observer, isLeading, cluster },
   });
@@ -98,6 +99,7 @@ export async function openWorker(
       ...{
         use: config,
         catalogue: own.library,
+        clock,
         inventory,
         policy,
         authGate,

@@ -1,3 +1,4 @@
+import type { Clock } from "../../shared/clock.ts";
 import { shortened } from "../../shared/printable.ts";
 import type { Action, WorkflowMember } from "../core/action/action.ts";
 import { addressProblem } from "./address-rule.ts";
@@ -29,9 +30,16 @@ export interface Refusal {
 
 export type Decision = { readonly allowed: true } | ({ readonly allowed: false } & Refusal);
 
+/** What rules may need to know beside the policy and the action. */
+export interface Circumstances {
+  readonly catalogue: Catalogue;
+  /** The time of the decision. */
+  readonly clock: Pick<Clock, "now">;
+}
+
 /** Whether an action may run. The reason names the first rule that it breaks. `decideMachine` checks machines. */
-export function decide(policy: Policy, catalogue: Catalogue, action: JudgedAction): Decision {
-  return decisionOf(refusals(policy, catalogue, action));
+export function decide(policy: Policy, circumstances: Circumstances, action: JudgedAction): Decision {
+  return decisionOf(refusals(policy, circumstances, action));
 }
 
 /** Whether an action may use a machine of this name. Checks names only, so the answer reveals nothing about the inventory. */
@@ -50,11 +58,11 @@ export function decideMachine(
 /** Why the policy forbids an action at a machine of this name, before the action exists; undefined if it allows it. */
 export function policyRefusal(
   policy: Policy,
-  catalogue: Catalogue,
+  circumstances: Circumstances,
   action: Action,
   machine: string,
 ): string | undefined {
-  for (const decision of [decide(policy, catalogue, action), decideMachine(policy, action, machine)]) {
+  for (const decision of [decide(policy, circumstances, action), decideMachine(policy, action, machine)]) {
     if (!decision.allowed) return decision.reason;
   }
   return undefined;
@@ -94,7 +102,11 @@ export async function decideFile(
 }
 
 /** Finds all rules that an action breaks. */
-export function refusals(policy: Policy, catalogue: Catalogue, action: JudgedAction): readonly Refusal[] {
+export function refusals(
+  policy: Policy,
+  { catalogue }: Circumstances,
+  action: JudgedAction,
+): readonly Refusal[] {
   const { networkNamespaces, pidNamespaces } = policy;
   const { networkNamespace, pidNamespace } = action;
   const image = imageProblem(action.image, policy);

@@ -13,7 +13,6 @@ export const attack: Attack = {
   tries:
     "an action prints on both streams without end, lines or a single line, and ignores SIGTERM, beside another machine's action",
   holds: `it ends within 2 s of its timeout, the other action is not delayed, the worker's log stays below ${MOST_LOG_BYTES / 1e6} MB, no probe of /healthz would fail`,
-  alone: true,
   async run(setting) {
     // The default: a flood gets less.
     const argv = ["--http-address", "127.0.0.1:0", "--stop-grace", "10s"];

@@ -8,7 +8,6 @@ export const attack: Attack = {
   tries:
     "a BMC answers the worker itself (runtime in-process) with 64 MB of JSON, and with deeply nested JSON",
   holds: `the action fails, /healthz answers, and the worker takes less than ${MOST_MB} MB more`,
-  alone: true,
   async run(setting) {
     const json = { "Content-Type": "application/json" };
     const padding = `{"padding":"${"x".repeat(64_000_000)}"}`;

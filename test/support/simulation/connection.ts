@@ -114,11 +114,6 @@ export class Connection implements SimulatedCluster {
     for (const watch of this.#watches) watch.isDeaf = true;
   }
 
-  /** Open watches break. */
-  breakWatches(error?: KubernetesError): void {
-    for (const watch of [...this.#watches]) this.#host.run(() => watch.end(error));
-  }
-
   #openWatch(
     selection: Selection,
     resourceVersion: string,

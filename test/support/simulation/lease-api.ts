@@ -139,12 +139,6 @@ export class LeaseApi {
     return () => this.#watchers.delete(watcher);
   }
 
-  /** No watch can resume from before now. */
-  forgetHistory(): void {
-    this.#history.length = 0;
-    this.#oldest = this.#version;
-  }
-
   #set(name: string, uid: string, { metadata, ...rest }: Sent): LeaseObject {
     this.#version += 1;
     const resourceVersion = String(this.#version);

@@ -38,7 +38,17 @@ const known = publicationOf({
   repositoryId: "7d2ce1a8-1d0e-4c0a-9c5e-6f6a9f4d2b11",
 });
 
-async function packageOf(name: string, publication = known) {
+const built = new Map<string, ReturnType<typeof buildPackage>>();
+
+/** Builds each action's package once. */
+function packageOf(name: string, publication = known) {
+  if (publication !== known) return buildPackage(name, publication);
+  const there = built.get(name) ?? buildPackage(name, known);
+  built.set(name, there);
+  return there;
+}
+
+async function buildPackage(name: string, publication: Publication) {
   const files = await packageFiles(projectRoot, name, publication);
   const metadata = files.get(`${name}/${version}/artifacthub-pkg.yml`) ?? "";
   const readme = files.get(`${name}/${version}/README.md`) ?? "";

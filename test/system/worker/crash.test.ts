@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { isOver } from "../../../simulators/tink/workflow.ts";
 import { crashLab, expectDoneOnce, steps } from "./crash-lab.ts";
 
@@ -72,6 +72,30 @@ describe.concurrent("a worker that is killed", () => {
       ),
     });
     expect(lab.machine.commands.map(({ action }) => action)).toEqual(["on"]);
+    await lab.expectNothingLeft(second);
+  });
+
+  test("starts again after the action's timeout and stops what still runs", {
+    timeout: RUN_MS,
+  }, async () => {
+    await using lab = await crashLab({ machine: { softOffMs: "never" } });
+    const first = lab.startProcess();
+    const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
+    const workflow = lab.submit([{ name: "power-off", environment: { MODE: "soft" }, timeout: 5 }]);
+    await commanded;
+    first.kill("SIGKILL");
+    await first.ended;
+    const startedAt = workflow.tasks[0]?.actions[0]?.startedAt?.getTime() ?? 0;
+    await vi.waitFor(() => expect(Date.now() - startedAt).toBeGreaterThan(5_000), { timeout: 10_000 });
+    const running = await lab.processes();
+
+    const second = lab.start();
+    await lab.server.until(() => isOver(workflow));
+
+    expect(running).toHaveLength(1);
+    expect(workflow.state).toBe("TIMEOUT");
+    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/timed out after 5\.0 s/);
+    expect(lab.machine.commands.map(({ action }) => action)).toEqual(["soft-off"]);
     await lab.expectNothingLeft(second);
   });
 });

@@ -221,33 +221,112 @@ describe("a certificate that is not to be trusted", () => {
   });
 });
 
-describe("a server that wants another TLS", () => {
-  it("says that it has none", async () => {
-    const server = await tink();
+const answering = (fields: OutgoingHttpHeaders & { readonly ":status"?: number }) =>
+  listening(
+    createHttp2Server((request, response) => {
+      request.resume();
+      response.stream.respond(fields, { endStream: true });
+    }),
+  );
+const grpc = (status: number, message: string) => ({
+  "content-type": "application/grpc",
+  "grpc-status": String(status),
+  "grpc-message": encodeURIComponent(message),
+});
+const addressOf = async (server: ReturnType<typeof tink>) => (await server).address;
+const asked = { ...good, clientCa: authority.cert };
+const old = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "ALL@SECLEVEL=0" } as const;
+const DOWN = "upstream connect error or disconnect/reset before headers. reset reason: connection failure";
 
-    const found = await check(server.address, { tls: true });
-
-    expect(found).toMatchObject([{ cause: "server-without-tls", class: "tls" }]);
+describe("a server that cannot be used is told by its cause", () => {
+  it.each<[string, () => string | Promise<string>, Partial<ServerConfig>, object]>([
+    ["without TLS", () => addressOf(tink()), { tls: true }, { cause: "server-without-tls", class: "tls" }],
+    ["with TLS", () => addressOf(tink({ tls: good })), {}, { cause: "server-with-tls", class: "tls" }],
+    [
+      "that wants a certificate of the worker",
+      () => addressOf(tink({ tls: asked })),
+      overTls,
+      { cause: "client-certificate-wanted", class: "tls" },
+    ],
+    [
+      "without HTTP/2 in its TLS",
+      () => listening(createTlsServer({ ...good, ALPNProtocols: ["http/1.1"] })),
+      overTls,
+      { cause: "server-without-http2", class: "protocol" },
+    ],
+    [
+      "with too old a TLS",
+      () => listening(createTlsServer({ ...good, ...old })),
+      overTls,
+      { cause: "tls-failed", class: "tls", detail: expect.stringContaining("protocol version") },
+    ],
+    [
+      "that refuses connections",
+      () => "127.0.0.1:1",
+      {},
+      { state: "problem", subject: "127.0.0.1:1", cause: "server-refuses-connections", class: "unreachable" },
+    ],
+    [
+      "whose name is unknown",
+      () => "nowhere.invalid:42113",
+      {},
+      { cause: "name-not-found", class: "unreachable" },
+    ],
+    [
+      "that hangs up",
+      () => listening(createTcpServer((socket) => socket.destroy())),
+      {},
+      { cause: "connection-broken", class: "unreachable" },
+    ],
+    [
+      "that hangs up within TLS",
+      () => listening(createTcpServer((socket) => socket.destroy())),
+      { tls: true },
+      { cause: "connection-broken", class: "unreachable" },
+    ],
+    [
+      "that is a web server",
+      () => listening(createHttpServer((_, response) => response.end("welcome"))),
+      {},
+      { cause: "server-without-http2", class: "protocol" },
+    ],
+    [
+      "with another gRPC service",
+      () => answering(grpc(12, "unknown service proto.WorkflowService")),
+      {},
+      {
+        ...{ cause: "no-workflow-api", class: "unsupported" },
+        detail: expect.stringContaining("unknown service proto.WorkflowService"),
+      },
+    ],
+    ["that is a proxy alone", () => answering({ ":status": 404 }), {}, { cause: "no-workflow-api" }],
+    [
+      "behind a proxy that says so in gRPC",
+      () => answering(grpc(14, DOWN)),
+      {},
+      { cause: "server-behind-proxy-down", class: "unreachable" },
+    ],
+    [
+      "that answers with an error",
+      () => answering(grpc(14, "server shutting down")),
+      {},
+      { cause: "server-error", detail: "it answers Unavailable: server shutting down" },
+    ],
+    [
+      "behind an HTTP proxy that cannot be used, which nothing goes past",
+      () => "tink.example:42113",
+      { tls: true, proxy: { url: new Secret("http://user:canary@127.0.0.1:1"), noProxy: "" } },
+      {
+        ...{ cause: "http-proxy-unusable", class: "unreachable" },
+        detail: expect.stringMatching(/^the proxy http:\/\/127\.0\.0\.1:1 cannot be used: /),
+      },
+    ],
+  ])("%s", async (_, address, config, expected) => {
+    expect(await check(await address(), config)).toMatchObject([expected]);
   });
 
-  it("says that it has one", async () => {
-    const server = await tink({ tls: good });
-
-    const found = await check(server.address);
-
-    expect(found).toMatchObject([{ cause: "server-with-tls", class: "tls" }]);
-  });
-
-  it("wants a certificate of the worker", async () => {
-    const server = await tink({ tls: { ...good, clientCa: authority.cert } });
-
-    const found = await check(server.address, overTls);
-
-    expect(found).toMatchObject([{ cause: "client-certificate-wanted", class: "tls" }]);
-  });
-
-  it("does not take the worker's certificate, which is named", async () => {
-    const server = await tink({ tls: { ...good, clientCa: authority.cert } });
+  it("that does not take the worker's certificate, which is named", async () => {
+    const server = await tink({ tls: asked });
     const stranger = made({
       commonName: "worker-7",
       issuer: createCertificate({ commonName: "Other CA", authority: true }),
@@ -263,35 +342,6 @@ describe("a server that wants another TLS", () => {
     expect(found?.remedy).toContain("CN=worker-7");
   });
 
-  it("speaks no HTTP/2 in it", async () => {
-    const address = await listening(createTlsServer({ ...good, ALPNProtocols: ["http/1.1"] }));
-
-    const found = await check(address, overTls);
-
-    expect(found).toMatchObject([{ cause: "server-without-http2", class: "protocol" }]);
-  });
-
-  it("speaks only what is too old", async () => {
-    const old = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "ALL@SECLEVEL=0" } as const;
-    const address = await listening(createTlsServer({ ...good, ...old }));
-
-    const [found] = await check(address, overTls);
-
-    expect(found).toMatchObject({ cause: "tls-failed", class: "tls" });
-    expect(found?.detail).toContain("protocol version");
-  });
-});
-
-describe("an address where no tink server is", () => {
-  it.each([
-    ["127.0.0.1:1", "server-refuses-connections", "unreachable"],
-    ["nowhere.invalid:42113", "name-not-found", "unreachable"],
-  ])("%s is told as %s", async (address, cause, errorClass) => {
-    const found = await check(address);
-
-    expect(found).toMatchObject([{ state: "problem", subject: address, cause, class: errorClass }]);
-  });
-
   it.each([[false], [true]])(
     "that takes connections and says nothing (TLS %s) is told as silent",
     async (tls) => {
@@ -304,52 +354,6 @@ describe("an address where no tink server is", () => {
       expect(found[0]?.detail).toMatch(/^it accepts the connection but /);
     },
   );
-
-  it.each([[false], [true]])("that hangs up (TLS %s) is told as broken", async (tls) => {
-    const address = await listening(createTcpServer((socket) => socket.destroy()));
-
-    const found = await check(address, { tls });
-
-    expect(found).toMatchObject([{ cause: "connection-broken", class: "unreachable" }]);
-  });
-
-  it("that is a web server is told as one", async () => {
-    const address = await listening(createHttpServer((_, response) => response.end("welcome")));
-
-    const found = await check(address);
-
-    expect(found).toMatchObject([{ cause: "server-without-http2", class: "protocol" }]);
-  });
-
-  const answering = (fields: OutgoingHttpHeaders & { readonly ":status"?: number }) =>
-    listening(
-      createHttp2Server((request, response) => {
-        request.resume();
-        response.stream.respond(fields, { endStream: true });
-      }),
-    );
-  const grpc = (status: number, message: string) => ({
-    "content-type": "application/grpc",
-    "grpc-status": String(status),
-    "grpc-message": encodeURIComponent(message),
-  });
-
-  it("that has another gRPC service is told as such", async () => {
-    const address = await answering(grpc(12, "unknown service proto.WorkflowService"));
-
-    const [found] = await check(address);
-
-    expect(found).toMatchObject({ cause: "no-workflow-api", class: "unsupported" });
-    expect(found?.detail).toContain("unknown service proto.WorkflowService");
-  });
-
-  it("that is a proxy without a server is told as such", async () => {
-    const address = await answering({ ":status": 404 });
-
-    const found = await check(address);
-
-    expect(found).toMatchObject([{ cause: "no-workflow-api" }]);
-  });
 
   it.each([
     [502, "server-behind-proxy-down", "a proxy (nginx/1.25) answers HTTP 502 Bad Gateway: the tink server"],
@@ -373,25 +377,6 @@ describe("an address where no tink server is", () => {
     expect(found?.detail).toContain(words);
   });
 
-  it("behind an HTTP proxy that cannot be used is told as such, and nothing goes past the proxy", async () => {
-    const proxy = { url: new Secret("http://user:canary@127.0.0.1:1"), noProxy: "" };
-
-    const [found] = await check("tink.example:42113", { tls: true, proxy });
-
-    expect(found).toMatchObject({ cause: "http-proxy-unusable", class: "unreachable" });
-    expect(found?.detail).toMatch(/^the proxy http:\/\/127\.0\.0\.1:1 cannot be used: /);
-  });
-
-  it("that is a proxy which says so in gRPC is told as such", async () => {
-    const address = await answering(
-      grpc(14, "upstream connect error or disconnect/reset before headers. reset reason: connection failure"),
-    );
-
-    const [found] = await check(address);
-
-    expect(found).toMatchObject({ cause: "server-behind-proxy-down", class: "unreachable" });
-  });
-
   it.each([
     [false, 502, "server-without-http2", "a proxy answers HTTP 502 Bad Gateway: the tink server behind it"],
     [false, 301, "proxy-redirects", "it redirects to https://tink.example/"],
@@ -409,16 +394,6 @@ describe("an address where no tink server is", () => {
       expect(found?.detail).toContain(words);
     },
   );
-
-  it("that answers with an error is told with its words", async () => {
-    const address = await answering(grpc(14, "server shutting down"));
-
-    const found = await check(address);
-
-    expect(found).toMatchObject([
-      { cause: "server-error", detail: "it answers Unavailable: server shutting down" },
-    ]);
-  });
 
   it("that has another time is warned of", async () => {
     const address = await answering({

@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { actionLibrary } from "../../../cli/action-library.ts";
 import { loadConfig } from "../../../worker/main/load-config.ts";
 import { decide } from "../../../worker/policy/decide.ts";
+import { circumstances } from "../../support/circumstances.ts";
 
 const example = (name: string) => fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url));
 
@@ -29,8 +29,8 @@ it("the example configuration, with its inventory and policy, starts a worker", 
     command: [],
     workflowId: "default/w",
   };
-  expect(decide(config.policy, actionLibrary, action)).toEqual({ allowed: true });
-  expect(decide(config.policy, actionLibrary, { ...action, image: "alpine" })).toMatchObject({
+  expect(decide(config.policy, circumstances, action)).toEqual({ allowed: true });
+  expect(decide(config.policy, circumstances, { ...action, image: "alpine" })).toMatchObject({
     rule: "images",
   });
   expect(loaded.warnings.every(({ message }) => /(does not exist|is not set)$/.test(message))).toBe(true);

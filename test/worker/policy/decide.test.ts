@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../../actions/catalogue.ts";
-import { actionLibrary } from "../../../cli/action-library.ts";
 import { decide, decideFile, decideMachine, refusals } from "../../../worker/policy/decide.ts";
 import { cleanPath } from "../../../worker/policy/host-path.ts";
 import { EVERY_IMAGE, Policy } from "../../../worker/policy/policy.ts";
+import { circumstances } from "../../support/circumstances.ts";
 
 const DIGEST = `sha256:${"a".repeat(64)}`;
 const ACTION = {
@@ -21,7 +21,7 @@ const TRUSTING = Policy.parse({ trustedImages: EVERY_IMAGE });
 function ask(policy: object, action: Partial<Asked>): string {
   const decision = decide(
     Policy.parse({ images: EVERY_IMAGE, trustedImages: EVERY_IMAGE, ...policy }),
-    actionLibrary,
+    circumstances,
     { ...ACTION, ...action },
   );
   return decision.allowed ? "allowed" : decision.reason;
@@ -30,7 +30,7 @@ function ask(policy: object, action: Partial<Asked>): string {
 describe("a policy that trusts every image", () => {
   it("every image may run", () => {
     for (const image of ["alpine", "localhost:5000/a/b", `registry.example/a/b@${DIGEST}`]) {
-      expect(decide(TRUSTING, actionLibrary, { ...ACTION, image })).toEqual({ allowed: true });
+      expect(decide(TRUSTING, circumstances, { ...ACTION, image })).toEqual({ allowed: true });
     }
   });
 
@@ -38,7 +38,7 @@ describe("a policy that trusts every image", () => {
     expect(ask({}, { volumes: ["/etc:/host"] })).toBe("policy volumes: /etc:/host is not allowed");
     expect(ask({}, { networkNamespace: "host" })).toBe("policy networkNamespaces: host is not allowed");
     expect(ask({}, { pidNamespace: "host" })).toBe("policy pidNamespaces: host is not allowed");
-    expect(decide(TRUSTING, actionLibrary, { ...ACTION, pidNamespace: "host" })).toMatchObject({
+    expect(decide(TRUSTING, circumstances, { ...ACTION, pidNamespace: "host" })).toMatchObject({
       rule: "pidNamespaces",
     });
   });
@@ -311,11 +311,11 @@ describe("the other rules", () => {
       ["team-b/team-a-1/w", false],
       ["team-a-1", false],
     ] as const) {
-      expect(decide(policy, actionLibrary, { ...ACTION, workflowId, volumes }).allowed, workflowId).toBe(
+      expect(decide(policy, circumstances, { ...ACTION, workflowId, volumes }).allowed, workflowId).toBe(
         allowed,
       );
       expect((await decideFile(policy, { workflowId }, file)).allowed, workflowId).toBe(allowed);
-      expect(decide(policy, actionLibrary, { ...ACTION, workflowId, volumes: ["/a:/a"] }).allowed).toBe(true);
+      expect(decide(policy, circumstances, { ...ACTION, workflowId, volumes: ["/a:/a"] }).allowed).toBe(true);
     }
   });
 });
@@ -344,7 +344,7 @@ describe("connections that actions bring themselves", () => {
     [{ command: ["--mode", "hard", "--bmc-host", "192.0.2.1"], environment: { "--bmc-host": "" } }],
   ])("are seen wherever they are: %j", (action) => {
     const policy = Policy.parse({ trustedImages: EVERY_IMAGE, ownConnections: "deny" });
-    const found = refusals(policy, actionLibrary, { ...ACTION, ...action });
+    const found = refusals(policy, circumstances, { ...ACTION, ...action });
 
     expect(found.map(({ reason }) => reason)).toContainEqual(
       expect.stringMatching(/^policy ownConnections: [A-Z_]+ must not be set/),
@@ -474,7 +474,7 @@ describe("tenants", () => {
 
   function use(namespace: string, machine: string, image = power): string {
     const action = { ...ACTION, workflowId: `${namespace}/w`, agentId: "pbnj", image };
-    const first = decide(policy, actionLibrary, action);
+    const first = decide(policy, circumstances, action);
     const decision = first.allowed ? decideMachine(policy, action, machine) : first;
     return decision.allowed ? "allowed" : decision.reason;
   }
@@ -508,13 +508,13 @@ describe("tenants", () => {
     });
 
     for (const workflowId of ["w", "/w", ""]) {
-      expect(decide(open, actionLibrary, { ...action, workflowId })).toMatchObject({
+      expect(decide(open, circumstances, { ...action, workflowId })).toMatchObject({
         allowed: false,
         rule: "tenants",
       });
       expect(decideMachine(open, { ...action, workflowId }, "node-1").allowed).toBe(false);
     }
-    expect(decide(open, actionLibrary, { ...action, workflowId: "any/w" })).toEqual({ allowed: true });
+    expect(decide(open, circumstances, { ...action, workflowId: "any/w" })).toEqual({ allowed: true });
   });
 });
 

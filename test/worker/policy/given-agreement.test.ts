@@ -4,13 +4,13 @@ import { fieldNames } from "../../../actions/harness/input/environment.ts";
 import { parseFlags } from "../../../actions/harness/input/flags.ts";
 import { readInput } from "../../../actions/harness/input/read-input.ts";
 import powerOff from "../../../actions/power-off/action.ts";
-import { actionLibrary } from "../../../cli/action-library.ts";
 import { type Connection, serialiseConnection } from "../../../shared/contract/connection.ts";
 import { connectionGiven, flagOfVariable, type GivenText } from "../../../shared/contract/given.ts";
 import { emptyInventory } from "../../../worker/machines/inventory.ts";
 import { resolveMachine } from "../../../worker/machines/resolve-machine.ts";
 import { refusals } from "../../../worker/policy/decide.ts";
 import { Policy } from "../../../worker/policy/policy.ts";
+import { circumstances } from "../../support/circumstances.ts";
 
 /** What an action would do with a template's text, and what the policy says of the same text: they must agree. */
 
@@ -88,7 +88,7 @@ const policy = Policy.parse({ trustedImages: ["**"], ownConnections: "deny" });
 
 function rulesBroken(given: GivenText): readonly string[] {
   const action = { workflowId: "default/w", image: "x/power-off", volumes: [], ...withText(given) };
-  return refusals(policy, actionLibrary, action).map(({ rule }) => rule);
+  return refusals(policy, circumstances, action).map(({ rule }) => rule);
 }
 
 function withText({ environment, command }: GivenText) {
@@ -106,7 +106,7 @@ it("what the policy lets pass leaves the worker's connection as it is", async ()
       const { machine: _, ...connection } = used;
       expect(JSON.parse(serialiseConnection(connection))).toEqual(JSON.parse(serialiseConnection(own)));
     }),
-    { numRuns: 1_000 },
+    { numRuns: 400 },
   );
 });
 
@@ -127,7 +127,7 @@ it("a connection that the action would use is one that the policy and the worker
       if (used.machine?.trim()) expect(located.ok).toBe(false);
       else expect(located).toHaveProperty("lockKey");
     }),
-    { numRuns: 1_000 },
+    { numRuns: 400 },
   );
 });
 
@@ -141,7 +141,7 @@ it("a connection value that the policy sees is one that the action reads or refu
       if (found.length === 0) return;
       expect(await connectionUsed(text, own)).toBeUndefined();
     }),
-    { numRuns: 1_000 },
+    { numRuns: 400 },
   );
 });
 
@@ -176,7 +176,7 @@ it("retries that the policy lets pass are those that the action makes, within th
   await fc.assert(
     fc.asyncProperty(asked, async ({ environment, command }) => {
       const action = { workflowId: "default/w", image: "x/power-off", volumes: [], environment, command };
-      if (refusals(limited, actionLibrary, action).length > 0) return;
+      if (refusals(limited, circumstances, action).length > 0) return;
       const flags = parseFlags(powerOff, command);
       const sources = { env: { ...OWN, ...environment }, flags: flags.values };
       const signal = AbortSignal.timeout(10_000);
@@ -185,6 +185,6 @@ it("retries that the policy lets pass are those that the action makes, within th
       expect(read.input.common.retries).toBeGreaterThanOrEqual(0);
       expect(read.input.common.retries).toBeLessThanOrEqual(2);
     }),
-    { numRuns: 1_000 },
+    { numRuns: 400 },
   );
 });

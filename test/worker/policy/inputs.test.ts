@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
-import { actionLibrary } from "../../../cli/action-library.ts";
 import { decide, refusals } from "../../../worker/policy/decide.ts";
 import { Policy } from "../../../worker/policy/policy.ts";
+import { circumstances } from "../../support/circumstances.ts";
 
 const OWN = "registry.example/pbnj-worker/power-off:v1";
 const THIRD_PARTY = "registry.example/acme/report:v1";
@@ -17,7 +17,7 @@ interface Asked {
 /** What the policy says of the variables and flags of an action. */
 function judge({ image = OWN, environment = {}, command = [] }: Asked, policy: object = {}) {
   const action = { workflowId: "default/w", image, environment, command, volumes: [] };
-  return refusals(Policy.parse({ ...TRUSTED, ...policy }), actionLibrary, action).map(({ reason }) => reason);
+  return refusals(Policy.parse({ ...TRUSTED, ...policy }), circumstances, action).map(({ reason }) => reason);
 }
 
 function refused(problem: string): readonly string[] {
@@ -81,7 +81,7 @@ describe("an action of this project", () => {
   it("is told every problem in one reason, and no more than ten of them", () => {
     const environment = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`X${index}`, ""]));
     const action = { workflowId: "default/w", image: OWN, environment, command: [], volumes: [] };
-    const decision = decide(Policy.parse(TRUSTED), actionLibrary, action);
+    const decision = decide(Policy.parse(TRUSTED), circumstances, action);
 
     expect(decision).toMatchObject({ allowed: false, rule: "environment" });
     expect(!decision.allowed && decision.reason).toMatch(

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type ParsedTemplate, parseTemplate } from "../../../worker/template/parse-template.ts";
 
@@ -250,66 +249,5 @@ tasks:
     const parsed = parseTemplate(text, {});
 
     expect(parsed.ok).toBe(false);
-  });
-
-  it("answers any text with a template or with problems inside the text", () => {
-    const yamlish = fc.array(
-      fc.oneof(
-        fc.constantFrom(
-          "{{",
-          "}}",
-          "{{- .a -}}",
-          "{{ .b }}",
-          "\n",
-          "  ",
-          "- ",
-          ": ",
-          "&x",
-          "*x",
-          "!t ",
-          "'",
-          '"',
-          "|",
-          "#",
-        ),
-        fc.constantFrom(
-          "version",
-          "name",
-          "tasks",
-          "actions",
-          "worker",
-          "image",
-          "environment",
-          "timeout",
-          "namespaces",
-        ),
-        fc.string({ maxLength: 4 }),
-      ),
-      { maxLength: 60 },
-    );
-    fc.assert(
-      fc.property(
-        fc.oneof(
-          fc.string(),
-          yamlish.map((parts) => parts.join("")),
-        ),
-        fc.string(),
-        (text, a) => {
-          const parsed = parseTemplate(text, { a, b: "worker" });
-          if (parsed.ok) {
-            expect(parsed.template.tasks.length).toBeGreaterThan(0);
-            return;
-          }
-          const lines = text.split("\n");
-          expect(parsed.problems.length).toBeGreaterThan(0);
-          for (const { line, column, message } of parsed.problems) {
-            expect(message).toMatch(/^[^\n]+$/);
-            expect(column).toBeGreaterThan(0);
-            expect(column).toBeLessThanOrEqual((lines[line - 1]?.length ?? -1) + 1);
-          }
-        },
-      ),
-      { numRuns: 2_000 },
-    );
   });
 });

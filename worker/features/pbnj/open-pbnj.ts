@@ -76,9 +76,9 @@ export function openPbnj(services: FeatureServices<SharedConfig & PbnjPart>): re
 /** Judges a task before it is accepted. The executor decides again before the action starts. */
 function refusalOf(
   action: Action,
-  { config, machines: { inventory }, process: { own }, rules: { policy } }: FeatureServices,
+  { config, clock, machines: { inventory }, process: { own }, rules: { policy } }: FeatureServices,
 ): Refusal | undefined {
-  const permission = decide(policy(), own.library, action);
+  const permission = decide(policy(), { catalogue: own.library, clock }, action);
   if (!permission.allowed) return { kind: "denied", reason: permission.reason };
   const machine = action.environment["MACHINE"];
   if (machine !== undefined) {

@@ -1,14 +1,10 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { catalogue } from "../../../../actions/catalogue.ts";
-import { ErrorClass } from "../../../../shared/contract/error-class.ts";
-import { ProviderName } from "../../../../shared/contract/vocabulary.ts";
-import type { ActionEvent, LaneState } from "../../../../worker/core/action/observer.ts";
 import { definitions, type MetricDefinition } from "../../../../worker/features/metrics/definitions.ts";
 import { labels, labelValues } from "../../../../worker/features/metrics/metric-labels.ts";
 import type { DriftSeen } from "../../../../worker/features/shared/drift-seen.ts";
 import { codeName } from "../../../../worker/sources/grpc/grpc-errors.ts";
-import { dice } from "../../../support/dice.ts";
 import { readOpenMetricsText, readPrometheusText } from "./exposition-reader.ts";
 import { metricsLab, reported, seen, success } from "./metrics-lab.ts";
 
@@ -297,93 +293,7 @@ describe("the rest of the worker", () => {
 /** More than any catalogue, provider, class and code can make, and far less than a thousand machines would. */
 const MOST_SERIES = 20_000;
 
-function randomName(roll: () => number): string {
-  const characters = 'abc-_./:"\\\n{}=,é0@ #';
-  return Array.from(
-    { length: Math.floor(roll() * 40) },
-    () => characters[Math.floor(roll() * characters.length)],
-  ).join("");
-}
-
 describe("the number of series", () => {
-  test("is the same for a thousand machines with any names, and what is exported can be read", async () => {
-    await using lab = await metricsLab({
-      machines: () => Array.from({ length: 1_000 }, (_, index) => `m-${index}`),
-    });
-    const { clock, observer } = lab;
-    const roll = dice(42);
-    const pick = <T>(from: readonly T[]): T => {
-      const picked = from[Math.floor(roll() * from.length)];
-      if (picked === undefined) throw new Error("nothing to pick from");
-      return picked;
-    };
-    const work = (index: number) => {
-      const name = randomName(roll);
-      const action = {
-        ...seen(index, roll() < 0.5 ? `r.example/x/${pick(catalogue)}:${index}` : name),
-        name,
-        agentId: name,
-      };
-      const at = new Date(clock.now());
-      const runtime = pick(["docker", name]);
-      const outcome = success(clock, roll() * 100, {
-        ok: false,
-        class: pick(ErrorClass.options),
-        message: name,
-        result: {
-          ...{
-            action: name,
-            machine: name,
-            ok: false,
-            message: name,
-            durationMs: 1,
-            roundTrips: roll() * 1e9,
-          },
-          provider: pick(ProviderName.options),
-        },
-      });
-      const events: readonly ActionEvent[] = [
-        { kind: "taken", action, machine: name, at },
-        {
-          kind: "started",
-          action,
-          machine: name,
-          runtime,
-          startedAt: at,
-          timeoutMs: 1,
-          adopted: roll() < 0.5,
-        },
-        { kind: "line", action, line: { stream: "stderr", line: name }, at },
-        { kind: "ended", action, machine: name, runtime, outcome },
-        {
-          kind: "reported",
-          action,
-          delivery: pick(["acknowledged", "rejected", "unanswered"]),
-          status: reported(at),
-          at,
-        },
-      ];
-      const states: readonly LaneState[] = ["polling", "busy", "failing"];
-      observer.lane(name, pick(states));
-      observer.poll({
-        agentId: name,
-        code: pick(["OK", name]),
-        kind: pick(["action", "idle", "failed"]),
-        durationMs: 1,
-      });
-      for (const event of events) observer.action(event);
-      observer.report({ action, state: pick(["running", "failed"]), code: name, durationMs: 1 });
-    };
-    for (let index = 0; index < 20_000; index += 1) work(index);
-
-    const text = await (await fetch(lab.url)).text();
-    const samples = [...readPrometheusText(text).values()].flatMap((family) => family.samples);
-
-    expect(samples.length).toBeGreaterThan(3_000);
-    expect(samples.length).toBeLessThan(MOST_SERIES);
-    expect(samples.some(({ labels: { action } }) => action === "other")).toBe(true);
-  });
-
   test("cannot be more than the values of the labels allow", () => {
     const most = Object.values(definitions).map((definition: MetricDefinition) => {
       const series = definition.labels.map((label) => {

@@ -122,7 +122,7 @@ function ended(agentId: string, workflowId: string): ActionStatus {
   };
 }
 
-describe.each(["current", "legacy", "auto"] as const)("an outage of a server (API %s)", (api) => {
+describe.each(["legacy", "auto"] as const)("an outage of a server (API %s)", (api) => {
   it("is one connection attempt at a time and one warning, for 1,000 lanes", async () => {
     const server = await brokenServer();
     const clock = scaledClock(SPEED);

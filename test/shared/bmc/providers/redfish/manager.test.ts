@@ -204,21 +204,6 @@ describe("NTP", () => {
     ]);
   });
 
-  test.each(["bare", "fujitsu"])(
-    "on %s, which has none, is unsupported and nothing is sent",
-    async (profile) => {
-      await start(profile);
-
-      const errors = await withSession(bmc, {}, async (session) => [
-        await errorOf(driver(session, "ntp").read(signal)),
-        await errorOf(driver(session, "ntp").write(settings, signal)),
-      ]);
-
-      expect(errors.map((error) => error.class)).toEqual(["unsupported", "unsupported"]);
-      expect(writes()).toEqual([]);
-    },
-  );
-
   test("is read in one request where the manager is known", async () => {
     await start();
     const hint = await withSession(bmc, {}, async (session) => {
@@ -274,20 +259,6 @@ describe("a screenshot", () => {
     expect(shot.mediaType).toBe("image/png");
     expect(Buffer.from(shot.bytes).equals(SCREEN)).toBe(true);
   });
-
-  test.each(["generic", "hpe-ilo5", "dell-13g"])(
-    "on %s is unsupported and nothing is sent",
-    async (profile) => {
-      await start(profile);
-
-      const error = await withSession(bmc, {}, (session) =>
-        errorOf(driver(session, "screenshot").take(signal)),
-      );
-
-      expect(error.class).toBe("unsupported");
-      expect(writes()).toEqual([]);
-    },
-  );
 });
 
 describe("a BMC whose system names no manager", () => {

@@ -44,15 +44,6 @@ describe.concurrent("PBnJ's API", () => {
     expect(lab.done()).toEqual(["soft-off", "on", "off"]);
   });
 
-  it("forces off a machine that ignores the shutdown, after soft_timeout", async () => {
-    await using lab = await pbnjLab({ machine: { softOffMs: "never" } });
-    await using pbnj = await lab.start();
-
-    await pbnj.ended(pbnj.machine.power({ authn, powerAction: PowerAction.OFF, softTimeout: 1 }));
-
-    expect(lab.done()).toEqual(["soft-off", "off"]);
-  });
-
   it("leaves a cycled machine off for off_duration", async () => {
     await using lab = await pbnjLab();
     await using pbnj = await lab.start();

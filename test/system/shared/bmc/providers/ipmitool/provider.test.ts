@@ -207,14 +207,6 @@ describeWithProgram("ipmitool", "the ipmitool provider, with the real program", 
     });
   });
 
-  it("takes the BMC key", async () => {
-    await using bmc = await startBmc({ kg: "bmc key" });
-
-    await using session = await open(bmc, { ipmitool: { kg: "bmc key" } });
-
-    expect(await session.power.read(limit())).toBe("off");
-  });
-
   it("logs in with a password of 20 bytes and a BMC key beside it, and sets another password", async () => {
     const password = "twenty bytes: pass$'";
     const users = [{ name: "admin", password, privilege: "administrator" as const }];
