@@ -5,6 +5,9 @@ import type { BmcAddress, MachineOrigin, Pause } from "../core/action/machine-fa
 import type { HostAccess, MountedConnection } from "../core/ports/runtime.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 
+/** Prefix of the name of a HostClaim of Metal3, which represents its host. */
+export const CLAIM_PREFIX = "claim/";
+
 export interface Machine {
   readonly name: string;
   /** Identifies the BMC: equal for all entries and actions that use it. */

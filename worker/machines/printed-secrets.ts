@@ -5,7 +5,7 @@ import { FileProblem } from "../../shared/read-text-file.ts";
 import { Secret } from "../../shared/secret.ts";
 import { type Redactor, redactor } from "../../shared/secret-forms.ts";
 import { readSecretText } from "../document/secret-text.ts";
-import { CLAIM_PREFIX } from "./resolve-machine.ts";
+import { CLAIM_PREFIX } from "./inventory.ts";
 
 const PrintedSecrets = z.strictObject({
   username: z.string().optional(),

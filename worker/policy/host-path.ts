@@ -1,5 +1,3 @@
-import type { VolumeRule } from "./policy.ts";
-
 /** Sockets that give full control of the host through a container engine. */
 const ENGINE_SOCKETS = [
   "/run/docker.sock",
@@ -9,6 +7,12 @@ const ENGINE_SOCKETS = [
   "/run/cri-dockerd.sock",
 ];
 const ENGINE_SOCKET_NAME = /^(docker|podman|containerd|crio|cri-dockerd)\.sock$/;
+
+/** A host path that the policy lists. */
+interface HostPathRule {
+  readonly path: string;
+  readonly access: "ro" | "rw";
+}
 
 /** The verdict of the policy's volumes on an absolute host path, based only on its text. */
 export type HostPathVerdict =
@@ -20,7 +24,7 @@ export type HostPathVerdict =
       readonly openSocket: string | undefined;
     };
 
-export function judgeHostPath(path: string, rules: readonly VolumeRule[]): HostPathVerdict {
+export function judgeHostPath(path: string, rules: readonly HostPathRule[]): HostPathVerdict {
   const clean = cleanPath(path);
   const covering = rules.filter((rule) => covers(rule, clean));
   if (covering.length === 0) return { listed: false };
@@ -46,7 +50,7 @@ export function climbs(path: string): boolean {
 const EACH = "/*";
 
 /** Whether a rule covers a clean path: its folder and everything below it, or everything in each of its folders. */
-function covers({ path }: VolumeRule, clean: string): boolean {
+function covers({ path }: HostPathRule, clean: string): boolean {
   if (!path.endsWith(EACH)) return isWithin(clean, cleanPath(path));
   const parent = cleanPath(path.slice(0, -EACH.length));
   return clean !== parent && isWithin(clean, parent);
@@ -58,7 +62,7 @@ export class WritableFolders {
   /** Folders whose subfolders are writable. */
   readonly #parents = new Set<string>();
 
-  constructor(rules: readonly VolumeRule[]) {
+  constructor(rules: readonly HostPathRule[]) {
     for (const { path, access } of rules) {
       if (access !== "rw") continue;
       if (path.endsWith(EACH)) this.#parents.add(cleanPath(path.slice(0, -EACH.length)));
