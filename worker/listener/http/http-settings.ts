@@ -75,7 +75,7 @@ export interface HttpFiles extends TlsFiles {
   readonly token?: SecretFile | undefined;
 }
 
-export interface HttpConfig extends ListenAddress {
+interface HttpConfig extends ListenAddress {
   /** Whether the address was configured, so that the worker does not start without it. */
   readonly required: boolean;
   readonly files: HttpFiles;
