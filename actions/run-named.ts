@@ -5,8 +5,8 @@ import { writeText } from "./harness/result/write-text.ts";
 import { main } from "./harness/run/main.ts";
 
 /**
- * The program of the action that `argv` names first, with the rest of `argv`. Ends the process. `program` precedes
- * the name on the command line.
+ * Runs the program of the action that `argv` names first, with the rest of `argv`, and ends the process. `program` is what
+ * precedes the name on the command line.
  */
 export async function runNamed(program: string, [name = "", ...argv]: readonly string[]): Promise<never> {
   if (name === "--help" || name === "-h") {
@@ -38,7 +38,7 @@ On machines of an inventory, several at a time:
 
 function problemWith(name: string): string {
   if (name === "") return "name an action";
-  // A flag may carry a secret.
+  // A flag may contain a secret.
   if (name.startsWith("-")) return "name an action before its flags";
   return `there is no action ${JSON.stringify(name)}${suggestion(name, catalogue)}`;
 }

@@ -4,7 +4,7 @@ import type { ActionLibrary } from "../worker/runtimes/action-library.ts";
 
 export const actionLibrary = actionLibraryOn(systemClock);
 
-/** This project's actions, each loaded on first use. */
+/** The actions of this project, each loaded on first use. */
 export function actionLibraryOn(clock: Clock): ActionLibrary {
   return {
     names: () => catalogue,

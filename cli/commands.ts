@@ -10,7 +10,7 @@ export function programCommands(own: SelfProgram): readonly ProgramCommand[] {
       name: "action",
       usage: "<name> [options]",
       summary: "run one action here, without a container",
-      // The action parses its own command line: the program runs it before commander.
+      // The action parses its own command line, so the program runs it before commander.
       define: async () => undefined,
     },
     {

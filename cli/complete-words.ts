@@ -11,7 +11,7 @@ export interface CompletionContext {
   readonly described: boolean;
 }
 
-/** The candidates for `current`; `earlier` are the words between the program's name and it. */
+/** Returns the candidates for `current`. `earlier` holds the words between the program's name and `current`. */
 export async function completeWords(
   earlier: readonly string[],
   current: string,
@@ -75,7 +75,7 @@ async function completeCommand(
   return completeDefined(command, earlier, current);
 }
 
-/** A command with subcommands takes one of them first. */
+/** The first argument of a command with subcommands is one of them. */
 async function completeDefined(
   command: Command,
   earlier: readonly string[],

@@ -5,16 +5,17 @@ import { completeWords } from "./complete-words.ts";
 import type { Completion } from "./completion/flag.ts";
 
 /**
- * `pbnj-worker complete <shell> -- <words>`, for the completion scripts; the last word is at the cursor. The first line says
- * what the shell adds itself (`files`, `folders`, `none`). Each other line has a word and, except for bash, a tab and its
- * description. Prints nothing on an error, because it would appear in the prompt. Ends the process.
+ * Runs `pbnj-worker complete <shell> -- <words>` for the completion scripts and ends the process. The last word is at the
+ * cursor. The first line of the output says what the shell adds itself (`files`, `folders`, `none`). Every other line holds
+ * a word and, except for bash, a tab and its description. After an error nothing is printed, because it would appear in the
+ * prompt.
  */
 export async function complete([shell, , ...words]: readonly string[], own: SelfProgram): Promise<never> {
   await writeText(process.stdout, await answer(shell, words, own).catch(() => ""));
   process.exit(EXIT_OK);
 }
 
-/** What `complete` prints. */
+/** Returns what `complete` prints. */
 export async function answer(
   shell: string | undefined,
   words: readonly string[],
@@ -54,7 +55,7 @@ interface BashWords {
   readonly ownLength: number;
 }
 
-/** From `COMP_WORDS`: `--mode=so` arrives as `--mode`, `=`, `so`. */
+/** Reads `COMP_WORDS`, in which `--mode=so` is `--mode`, `=`, `so`. */
 export function readBashWords(pieces: readonly string[]): BashWords {
   const words: string[] = [];
   let glued = false;

@@ -20,7 +20,7 @@ In ~/.config/fish/config.fish:
 export function defineCompletion(command: Command): void {
   const shells = Object.keys(SCRIPTS);
   const argument = new Argument("[shell]", "your shell");
-  // Checked here, because commander's message would differ from all others.
+  // Checked here, because commander's message would differ from all other messages.
   argument.argChoices = [...shells];
   command
     .addArgument(argument)

@@ -10,19 +10,19 @@ import { flagOf, type InputField } from "../actions/harness/input/input.ts";
 import { defined } from "../shared/defined.ts";
 import { version } from "../shared/version.ts";
 
-/** Every action, in the catalogue's order. */
+/** Loads every action, in the order of the catalogue. */
 export async function loadActions(): Promise<readonly Action[]> {
   const loaded = await Promise.all(catalogue.map(loadAction));
   return loaded.filter((action) => action !== undefined);
 }
 
-/** One line per action: name and summary, without a header. */
+/** Formats one line per action with its name and summary, without a header. */
 export function actionsAsTable(actions: readonly Pick<Action, "name" | "summary">[]): string {
   const width = Math.max(...actions.map(({ name }) => name.length));
   return actions.map(({ name, summary }) => `${name.padEnd(width)}  ${summary}`).join("\n");
 }
 
-/** For programs: every action with its inputs, and once the common inputs for reaching a BMC. */
+/** Formats the actions for programs: every action with its inputs, and the common inputs for the connection only once. */
 export function actionsAsJson(actions: readonly Action[]): string {
   const described = actions.map((action) => ({
     name: action.name,

@@ -6,21 +6,21 @@ import { compileCacheDirectory } from "./compile-cache.ts";
 /** The program `pbnj-worker` with the worker's commands and the actions. Each command loads its modules when it runs. */
 const file = import.meta.filename;
 
-// By default SIGUSR1 opens a debugger, which would show passwords to every user of the host. SIGUSR2 is for a running worker
-// and must not end one that is starting, nor actions, which a service manager signals as well.
+// By default SIGUSR1 opens a debugger, which would show passwords to every user of the host. SIGUSR2 is meant for a running
+// worker; it must not end a worker that is starting, nor an action, to which a service manager sends it too.
 for (const signal of ["SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => undefined);
 
 process.stdout.on("error", outputFailed);
 
 const compileCache = compileCacheDirectory(file, process.env);
-// The launcher of a bundle does that itself.
+// The launcher of a bundle does this itself.
 if (compileCache !== undefined && file.endsWith(".ts")) module.enableCompileCache(compileCache);
 
 const given = process.argv.slice(2);
-// Bundled, this is a script, which cannot wait at its top level.
+// A bundle is a script, which cannot await at its top level.
 void run(given[0] === "help" ? [...given.slice(1), "--help"] : given);
 
-/** Output that is lost, as on a full disk, is one line and an exit code of its own. A reader that has closed its end has read enough. */
+/** Handles lost output: an error such as a full disk gives one line and its own exit code. A closed pipe is not an error. */
 function outputFailed({ code, message }: NodeJS.ErrnoException): void {
   if (code === "EPIPE" || process.listenerCount("exit", failAtExit) > 0) return;
   process.on("exit", failAtExit);
@@ -52,7 +52,7 @@ async function run(argv: readonly string[]): Promise<void> {
   else await (await import("./program.ts")).runProgram(argv, own);
 }
 
-/** `action <name> --record <file>` is the action beside a recording of the BMC. */
+/** Rewrites `action <name> --record <file>`, which runs the action and records the BMC. */
 async function recordOf(argv: readonly string[]): Promise<readonly string[] | undefined> {
   const [command, name = "", ...rest] = argv;
   if (command !== "action" || !rest.some((argument) => /^--record(=|$)/.test(argument))) return undefined;

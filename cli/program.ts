@@ -25,7 +25,7 @@ Start here:
   pbnj-worker start --help
       run the actions of a tink server`;
 
-/** Runs the command in `argv`. Resolves when it has ended; most commands end the process. */
+/** Runs the command in `argv`. Resolves when the command has ended; most commands end the process. */
 export async function runProgram(argv: readonly string[], own: SelfProgram): Promise<void> {
   const commands = programCommands(own);
   const [word] = argv;

@@ -1,7 +1,7 @@
 import { BmcError } from "../shared/contract/bmc-error.ts";
 import { exitCodeOf, type StopSignal } from "../shared/contract/exit-code.ts";
 
-/** The first SIGINT or SIGTERM aborts `signal`, and `by` returns its name. The second ends the process. */
+/** Listens for SIGINT and SIGTERM. The first aborts `signal`, and `by` returns its name. The second ends the process. */
 export function listenForStop(): { readonly signal: AbortSignal; by(): StopSignal } {
   const controller = new AbortController();
   let received: StopSignal = "SIGINT";

@@ -138,7 +138,7 @@ writeFileSync(
 /** Words of Redfish schemas and registries, of IPMI, AMT and makers, and of this project. */
 export const KNOWN_WORDS = \`${lines(needed)}\`;
 
-/** Last words of the names of fields that hold measured numbers. */
+/** The last words in the names of fields with measured numbers. */
 export const MEASURES = \`${lines(units)}\`;
 `,
 );

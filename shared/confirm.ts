@@ -1,8 +1,8 @@
 import { createInterface } from "node:readline/promises";
 
-/** Asks on the terminal; anything but yes is no. Rejects when the signal aborts. */
+/** Asks a question on the terminal. Anything but yes means no. Rejects when the signal aborts. */
 export async function confirm(question: string, signal: AbortSignal): Promise<boolean> {
-  // Not a readline terminal: Ctrl+C stays a signal.
+  // A readline terminal is not used, because Ctrl+C must remain a signal.
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   const { promise: closed, resolve } = Promise.withResolvers<string>();
   lines.once("close", () => resolve(""));

@@ -3,11 +3,11 @@ import { TimeoutReached, withTimeout } from "./timeout.ts";
 /** Why the worker must stop the work before it ends by itself. */
 export type StopReason = "timeout" | "cancelled";
 
-/** The longest time a Node timer can wait; a longer one would fire at once. */
+/** The longest time of a Node timer; a longer one would fire immediately. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Waits until `work` ends. Returns undefined if it has ended, or why the worker must stop it now: its time has
+ * Waits until `work` ends. Resolves to undefined if it has ended, and to the reason why it must be stopped: its time has
  * expired, or the signal aborted. Rejects with the error of `work`.
  */
 export async function waitUntilDeadline(

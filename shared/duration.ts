@@ -2,8 +2,8 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, 
 const LONGEST_MS = 7 * 24 * 3_600_000;
 
 /**
- * Reads a duration as operators write it: `90` (seconds), `500ms`, `45s`, `1m30s`, `2h`.
- * Returns milliseconds, or undefined when the text is no duration or exceeds seven days.
+ * Parses a duration in the notation of operators: `90` (seconds), `500ms`, `45s`, `1m30s`, `2h`. Returns milliseconds, or
+ * undefined if the text is invalid or exceeds seven days.
  */
 export function parseDurationMs(text: string): number | undefined {
   const trimmed = text.trim();
@@ -20,14 +20,14 @@ function bounded(ms: number): number | undefined {
   return Number.isFinite(ms) && ms <= LONGEST_MS ? Math.round(ms) : undefined;
 }
 
-/** For people: `0.3 s`, `6.2 s`, `1m 4s`. */
+/** Formats a duration for people: `0.3 s`, `6.2 s`, `1m 4s`. */
 export function formatSeconds(ms: number): string {
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1_000);
   return `${Math.floor(seconds / 60)}m ${seconds % 60}s`;
 }
 
-/** Go's duration notation (`1m2.5s`), which the tink API carries in `execution_duration`. */
+/** Formats a duration in Go's notation (`1m2.5s`), which the tink API uses in `execution_duration`. */
 export function formatGoDuration(ms: number): string {
   const hours = Math.floor(ms / 3_600_000);
   const minutes = Math.floor((ms % 3_600_000) / 60_000);
@@ -36,7 +36,10 @@ export function formatGoDuration(ms: number): string {
   return minutes > 0 ? `${minutes}m${seconds}s` : `${seconds}s`;
 }
 
-/** A growing duration for people: `12 s`, `4m 05s`, `3h 12m`, `2d 3h`. The status page's script contains it: it uses nothing else of this file. */
+/**
+ * Formats a growing duration for people: `12 s`, `4m 05s`, `3h 12m`, `2d 3h`. The script of the status page contains this
+ * function, so it must use nothing else of this file.
+ */
 export function elapsedText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   if (seconds < 60) return `${seconds} s`;

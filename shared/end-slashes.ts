@@ -1,4 +1,7 @@
-/** A path without the slashes at its end; `/` stays. Linear, as a BMC's link may have any number of them. */
+/**
+ * A path without the slashes at its end; `/` is kept. Takes linear time, because a BMC's link may end with any number of
+ * them.
+ */
 export function withoutEndSlashes(path: string): string {
   return path.replace(/(?<=[^/])\/+$/, "");
 }

@@ -2,11 +2,11 @@ import { Help, type HelpConfiguration } from "commander";
 
 const WIDEST = 110;
 const NARROWEST = 40;
-/** If fewer columns are left beside a flag, its description goes below it. */
+/** If fewer columns remain next to a flag, its description goes below it. */
 const LEAST_DESCRIPTION = 30;
 const INDENT = "      ";
 
-/** Help that fits the terminal, or `COLUMNS`. */
+/** Lays out help for the width of the terminal, or of `COLUMNS`. */
 export function helpLayout(): HelpConfiguration {
   const columns = process.stdout.columns ?? Number(process.env["COLUMNS"] ?? WIDEST);
   const width = columns > 0 ? Math.max(NARROWEST, Math.min(WIDEST, columns)) : WIDEST;

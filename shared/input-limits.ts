@@ -1,6 +1,6 @@
-/** The most that one input may have. */
+/** The limits of one input. */
 interface Limits {
-  /** UTF-16 code units of all its texts and names. */
+  /** UTF-16 code units of all texts and names. */
   readonly characters: number;
   /** Values at all levels. */
   readonly values: number;
@@ -10,8 +10,8 @@ interface Limits {
 }
 
 /**
- * The limits of untrusted input, checked before it is read. They are far above the size of real input, and low enough that
- * processing an input takes no noticeable time.
+ * Limits of untrusted input, which are checked before it is read. They are far above the size of real input, but low enough
+ * that processing takes no noticeable time.
  */
 export const INPUT_LIMITS = {
   /** One action of a workflow. Linux starts no program with a longer variable or argument (execve(2), MAX_ARG_STRLEN). */
@@ -26,17 +26,17 @@ export const INPUT_LIMITS = {
   rufioSpec: { characters: 262_144, values: 4_096, levels: 16, text: 16_384 },
   /** A policy's file. */
   policy: { characters: 262_144, values: 65_536, levels: 8, text: 65_536 },
-  /** A Workflow that is run or judged from its file or out of the cluster. */
+  /** A Workflow that is run or judged, from a file or from the cluster. */
   workflow: { characters: 1_572_864, values: 32_768, levels: 8, text: 131_071 },
   /** The configuration of an image: its volumes and variables are compared with those of the action. */
   imageConfig: { characters: 262_144, values: 2_048, levels: 8, text: 65_536 },
-  /** The JSON that a webhook's payload is put into. */
+  /** The JSON around a webhook's payload. */
   webhookPayload: { characters: 32_768, values: 512, levels: 32, text: 16_384 },
 } as const satisfies Readonly<Record<string, Limits>>;
 
 /**
- * The most bytes, or characters of text, that are read from one file, answer, message or line; longer input is rejected or
- * cut. Limits of pages of a collection, of certificate chains and the like are defined beside the code that reads them.
+ * Limits in bytes, or characters of text, for one file, answer, message or line. Longer input is rejected or cut. Limits for
+ * pages of a collection, certificate chains and similar input are defined next to the code that reads them.
  */
 export const INPUT_BYTES = {
   amtAnswer: 512_000,
@@ -66,12 +66,12 @@ export const INPUT_BYTES = {
 
 export type LimitedInput = keyof typeof INPUT_LIMITS;
 
-/** Informational answers (RFC 9110 section 15.2) that are read before the real one. */
+/** The number of informational answers (RFC 9110 section 15.2) that are read before the final one. */
 export const MOST_INFORMATIONAL_ANSWERS = 20;
-/** UTF-16 code units of one text in a line of the log. */
+/** UTF-16 code units of one text in a log line. */
 export const LONGEST_LOGGED_TEXT = 4_096;
 
-/** Which limit a value exceeds, to follow the input's name in a sentence; undefined if none. Stops counting at the first one. */
+/** The limit that a value exceeds, as text after the input's name; undefined if none. Stops counting at the first one. */
 export function excessOf(value: unknown, input: LimitedInput): string | undefined {
   const most: Limits = INPUT_LIMITS[input];
   let values = 0;
@@ -92,7 +92,7 @@ export function excessOf(value: unknown, input: LimitedInput): string | undefine
     if (typeof next.value !== "object" || next.value === null) continue;
     if (next.level > most.levels) return `has more than ${most.levels} levels`;
     const isList = Array.isArray(next.value);
-    // One at a time: a list of all entries would itself be without a limit.
+    // One at a time, because a list of all entries would itself be unlimited.
     for (const name in next.value) {
       if (values + open.length >= most.values) return `has more than ${most.values} values`;
       const excess = isList ? undefined : countText(name);

@@ -1,7 +1,10 @@
 import { isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 
-/** An IPv4 address as a number; undefined if the text is none. Leading zeros, which some programs read as octal, are refused. */
+/**
+ * An IPv4 address as a number; undefined if the text is invalid. Leading zeros, which some programs read as octal, are
+ * refused.
+ */
 export function ipv4Number(text: string): number | undefined {
   const parts = text.split(".");
   if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255)) {
@@ -19,7 +22,7 @@ export function ipv4Mask(prefix: number): string {
   return ipv4Text(prefix === 0 ? 0 : (0xffffffff << (32 - prefix)) >>> 0);
 }
 
-/** The prefix length of a mask; undefined if its ones are not all in front. */
+/** The prefix length of a mask; undefined if its ones are not all at the beginning. */
 export function ipv4Prefix(mask: string): number | undefined {
   const number = ipv4Number(mask);
   if (number === undefined) return undefined;
@@ -27,7 +30,7 @@ export function ipv4Prefix(mask: string): number | undefined {
   return ipv4Mask(prefix) === mask ? prefix : undefined;
 }
 
-/** The first and the last address of a subnet, which no host may have. */
+/** The first and last address of a subnet, which no host may use. */
 export function ipv4Subnet(
   address: number,
   prefix: number,
@@ -54,14 +57,15 @@ const NUMBER_AT_END = /(^|\.)(0x[0-9a-f]*|\d+)\.?$/i;
 const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 
 /**
- * One spelling per address: `127.1`, `2130706433`, `0x7f000001`, `0177.0.0.1` and `::ffff:127.0.0.1` become `127.0.0.1`, as
- * inet_aton(3) and the URL Standard read them, and an IPv6 address takes the form of RFC 5952. Brackets around it are taken off.
- * Names stay as they are. Undefined for text that ends like an address and is none.
+ * The canonical spelling of a host, one per address: `127.1`, `2130706433`, `0x7f000001`, `0177.0.0.1` and
+ * `::ffff:127.0.0.1` become `127.0.0.1`, like inet_aton(3) and the URL Standard read them, and an IPv6 address is formatted
+ * as in RFC 5952. Brackets around it are removed, and names are unchanged. Undefined for text that ends like an address but
+ * is invalid.
  */
 export function canonicalHost(host: string): string | undefined {
   const bare = host.replace(/^\[(.*)\]$/, "$1");
   if (isIpv6(bare)) {
-    // A zone belongs to one machine's interfaces, and URLs have none.
+    // A zone is only valid on one host, and URLs cannot contain one.
     const [plain = "", zone] = bare.split("%");
     const address = new URL(`http://[${plain}]`).hostname.slice(1, -1);
     if (zone !== undefined) return `${address}%${zone}`;

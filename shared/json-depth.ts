@@ -1,4 +1,4 @@
-/** No program writes more levels on purpose, and `JSON.stringify`, which is recursive, overflows the stack at a few thousand. */
+/** No program writes more levels on purpose. `JSON.stringify` is recursive and overflows the stack at a few thousand. */
 const MOST_LEVELS = 100;
 
 /** Whether a value from `JSON.parse`, which is not recursive, has too many levels to be passed on. */

@@ -1,18 +1,18 @@
 import { StringDecoder } from "node:string_decoder";
 
-/** How many characters a line may have, by the character it begins with. */
+/** The maximum length of a line in characters, by its first character. */
 export type LongestLine = (first: string) => number;
 
 /**
- * Cuts a byte stream into lines, however the bytes arrive: a character or a line end that is split between two chunks is
- * joined again. A line that is too long is cut; `onLine` receives the number of characters that were dropped.
+ * Splits a byte stream into lines, however the bytes arrive: a character or line end that is split between two chunks is
+ * joined again. A line that is too long is cut; `onLine` receives the number of dropped characters.
  */
 export class LineSplitter {
   readonly #decoder = new StringDecoder("utf8");
   readonly #longest: LongestLine;
   readonly #onLine: (line: string, lost: number) => void;
   #pending = "";
-  /** How long the pending line may become. Reading its first character each time would copy all of it. */
+  /** The maximum length of the pending line. Reading its first character each time would copy all of it. */
   #limit = 0;
   #lost = 0;
 
@@ -63,7 +63,7 @@ export class LineSplitter {
   }
 }
 
-/** The mark after a line from which `lost` characters were dropped. */
+/** The mark at the end of a line that lost `lost` characters. */
 export function cutMark(lost: number): string {
   return lost > 0 ? `… [${lost} characters cut]` : "";
 }

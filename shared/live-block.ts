@@ -10,7 +10,7 @@ export interface Terminal {
   write(text: string): unknown;
 }
 
-/** Lines at the end of a terminal that are replaced in place. `erase` them before anything else is written to it. */
+/** Lines at the end of a terminal that are replaced in place. Call `erase` before anything else is written to it. */
 export class LiveBlock {
   readonly #terminal: Terminal;
   #drawn: readonly string[] = [];
@@ -19,7 +19,7 @@ export class LiveBlock {
     this.#terminal = terminal;
   }
 
-  /** How many lines fit: a line that has scrolled away could not be replaced. */
+  /** The number of lines that fit. A line that has scrolled away could not be replaced. */
   get height(): number {
     return Math.max(1, (this.#terminal.rows || 24) - 1);
   }
@@ -28,7 +28,7 @@ export class LiveBlock {
     return Math.max(2, this.#terminal.columns || 80);
   }
 
-  /** Replaces the lines. Cuts long lines, because a wrapped line takes two. */
+  /** Replaces the lines. Long lines are cut, because a wrapped line would take two. */
   draw(lines: readonly string[]): void {
     const cut = lines.slice(0, this.height).map((line) => fitted(line, this.#columns - 1));
     if (cut.join("\n") === this.#drawn.join("\n")) return;
@@ -43,7 +43,7 @@ export class LiveBlock {
     this.#drawn = [];
   }
 
-  /** Leaves the lines where they are, and continues below them. */
+  /** Keeps the lines and continues below them. */
   leave(): void {
     if (this.#drawn.length > 0) this.#terminal.write("\n");
     this.#drawn = [];

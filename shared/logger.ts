@@ -1,11 +1,11 @@
-/** Names that every line of a log has itself: a field of that name would be there twice. */
+/** Names of fields that every log line has anyway. A fact with such a name would appear twice. */
 interface ReservedFields {
   readonly level?: never;
   readonly time?: never;
   readonly msg?: never;
 }
 
-/** Facts that go with a log message. Never a secret: a `Secret` prints itself as `[redacted]`. */
+/** Facts of a log message. They contain no secrets: a `Secret` prints itself as `[redacted]`. */
 export type LogFields = Readonly<Record<string, unknown>> & ReservedFields;
 
 /** From the least severe to the most. */
@@ -15,19 +15,19 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /** Logs one message with its facts. */
 export type Log = (fields: LogFields, message: string) => void;
 
-/** Where the library logs: the part of pino that it uses. */
+/** The log of the library: the part of pino that it uses. */
 export interface Logger {
-  /** What is sent and answered. */
+  /** Requests and answers. */
   readonly debug: Log;
-  /** What was done. */
+  /** Completed work. */
   readonly info: Log;
-  /** What works, but needs attention. */
+  /** Work that succeeds, but needs attention. */
   readonly warn: Log;
-  /** What failed. */
+  /** Failures. */
   readonly error: Log;
 }
 
-/** Whether a line of `level` is written where `least` is the least severe one. */
+/** Whether a line of `level` is written if `least` is the lowest level to write. */
 export function isLogged(level: LogLevel, least: LogLevel): boolean {
   return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(least);
 }

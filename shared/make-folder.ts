@@ -2,9 +2,9 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * Creates a folder and its missing parents. Does nothing if it exists; rejects with a system error that names the path.
- * In Node 24, `mkdir` with `recursive` never ends below a folder that exists but answers ENOENT, such as /proc, a folder of
- * an automounter or a link without a target, and reports ENOENT for a read-only disk.
+ * Creates a folder and its missing parents. Does nothing if it exists; rejects with a system error that names the path. In
+ * Node 24, `mkdir` with `recursive` never ends below an existing folder that answers ENOENT, such as /proc, a folder of an
+ * automounter or a link without a target, and reports ENOENT for a read-only disk.
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {
   try {

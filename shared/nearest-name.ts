@@ -1,10 +1,10 @@
-/** Names longer than this are not compared: a typo is never that long, and the work grows with the square. */
+/** Longer names are not compared: a typo is never that long, and the work grows with the square. */
 const LONGEST_NAME = 128;
 
 /**
- * The name in `known` that was probably meant by `name`; undefined if none is close. Case, hyphens and underscores
- * do not count, so `grpc-server` finds `grpcServer`. Among names equally close, one that begins with `name` wins:
- * `power-of` finds `power-off`, not `power-on`.
+ * The name in `known` that `name` probably means; undefined if none is similar. Case, hyphens and underscores do not count,
+ * so `grpc-server` finds `grpcServer`. Among equally similar names, one that begins with `name` wins: `power-of` finds
+ * `power-off`, not `power-on`.
  */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   const folded = fold(name);
@@ -16,7 +16,7 @@ export function nearestName(name: string, known: Iterable<string>): string | und
     const other = fold(candidate);
     if (Math.abs(other.length - folded.length) > furthest) continue;
     const distance = editDistance(folded, other);
-    // Half a step decides between equals and cannot outweigh a whole one.
+    // Half a step decides between equal distances and cannot outweigh a whole one.
     const rank = distance - (other.startsWith(folded) ? 0.5 : 0);
     if (distance <= furthest && rank < least) {
       least = rank;
@@ -26,7 +26,7 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   return nearest;
 }
 
-/** `, did you mean x?` for the end of a sentence, or nothing. */
+/** The end of a sentence, `, did you mean x?`, or an empty text. */
 export function suggestion(name: string, known: Iterable<string>): string {
   const nearest = nearestName(name, known);
   return nearest === undefined ? "" : `, did you mean ${nearest}?`;
@@ -36,7 +36,7 @@ function fold(name: string): string {
   return name.toLowerCase().replace(/[-_]/g, "");
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
+/** The number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);

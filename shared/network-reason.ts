@@ -10,27 +10,29 @@ const REASONS: Readonly<Record<string, string>> = {
   EAFNOSUPPORT: "no route to its network: this host has no IPv6",
   EACCES: "not permitted: a broadcast address, or a route or firewall rule forbids it",
   EPERM: "not permitted: a firewall rule forbids it",
-  // Linux, for a link-local address without a zone and for a blackhole route.
+  // Linux reports this for a link-local address without a zone and for a blackhole route.
   EINVAL: "no route to host; a link-local IPv6 address needs its zone, as in fe80::1%eth0",
   ENOTFOUND: "name not found",
   EAI_AGAIN: "temporary failure in name lookup",
   ETIMEDOUT: "timed out",
 };
 
-/** Why a host cannot be reached, by the system's error code; undefined for an error that is not the network's. */
+/**
+ * Why a host cannot be reached, according to the system's error code; undefined if the error does not come from the network.
+ */
 export function networkReason(error: unknown): string | undefined {
   return REASONS[errorCode(error)];
 }
 
-/** The `code` of an error of Node or the system; empty if it has none. */
+/** The `code` of an error from Node or the system; empty if it has none. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** How many causes are looked through. */
+/** The maximum number of causes that are checked. */
 const MOST_CAUSES = 8;
 
-/** Whether a host has answered that nothing listens there, as an error or one of its causes says. */
+/** Whether a host has answered that nothing listens there, according to an error or one of its causes. */
 export function isConnectionRefused(error: unknown): boolean {
   let cause = error;
   for (let depth = 0; depth < MOST_CAUSES && cause instanceof Error; depth += 1) {

@@ -3,7 +3,7 @@ import { raceAbort } from "./race-abort.ts";
 
 const WOKEN = new Error("notified");
 
-/** Wakes one waiting task. A notification without a waiting task ends the next wait at once. */
+/** Wakes one waiting task. A notification without a waiting task ends the next wait immediately. */
 export class Notifier {
   #isNotified = false;
   #wake: (() => void) | undefined;

@@ -1,12 +1,12 @@
 /**
- * Characters that a terminal obeys or a reader does not see: control characters (C0, C1), line and paragraph separators,
- * invisible formatting (zero width, changes of the writing direction, tags, what Unicode reserves for more), variation selectors of the supplementary
- * planes, and lone surrogates.
+ * Characters that a terminal interprets or a reader does not see: control characters (C0, C1), line and paragraph
+ * separators, invisible formatting (zero width, changes of the writing direction, tags, code points that Unicode reserves
+ * for more), variation selectors of the supplementary planes, and lone surrogates.
  */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u2060-\u206F\u{E0000}-\u{E0FFF}]/gu;
 const ESCAPE = String.fromCharCode(0x1b);
 const BELL = String.fromCharCode(0x07);
-/** ECMA-48: control sequences, such as colours, and operating system commands, such as links. */
+/** Escape sequences of ECMA-48: control sequences, such as colours, and operating system commands, such as links. */
 const ESCAPE_SEQUENCE = new RegExp(
   `${ESCAPE}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${ESCAPE}${BELL}]*(?:${BELL}|${ESCAPE}\\\\))`,
   "g",
@@ -33,7 +33,7 @@ export function printableLine(text: string): string {
   return printable(text.replace(ESCAPE_SEQUENCE, "").replace(WHITE_SPACE, " "));
 }
 
-/** One line for stderr that begins with the program's name. */
+/** Formats one line for stderr that begins with the program's name. */
 export function programLine(program: string, reason: string): string {
   return `${printableLine(`${program}: ${reason}`)}\n`;
 }
@@ -46,7 +46,7 @@ export function shortened(text: string, most: number): string {
   return `${text.slice(0, last >= 0xd800 && last < 0xdc00 ? end - 1 : end)}…`;
 }
 
-/** One `\uXXXX` for each half of a character, as in JSON. */
+/** Spells out a character as in JSON, with one `\uXXXX` per UTF-16 code unit. */
 function spelledOut(character: string): string {
   let text = "";
   for (let index = 0; index < character.length; index += 1)

@@ -5,31 +5,34 @@ import { printableLine } from "./printable.ts";
 
 const EVERY_MS = 100;
 
-/** What runs now, one line per subject, such as a machine. */
+/** The current progress, with one line per subject, such as a machine. */
 export interface ProgressLines {
-  /** Sets what the subject does now. */
+  /** Sets what the subject is doing. */
   show(subject: string, progress: Progress): void;
-  /** Sets how far the subject is, or that it is queued. Only a terminal shows it. */
+  /** Sets how far the subject is, or that it is queued. Shown on a terminal only. */
   note(subject: string, text: string): void;
-  /** Removes the line of a subject that is done. */
+  /** Removes the line of a finished subject. */
   end(subject: string): void;
-  /** Runs what writes to the same terminal. */
+  /** Calls a function that writes to the same terminal. */
   above<T>(write: () => T): T;
   /** Removes all lines. */
   clear(): void;
 }
 
-/** On a terminal, lines at its end that show the elapsed time; elsewhere, one line per change. */
+/**
+ * Opens progress lines. On a terminal they are its last lines and show the elapsed time; elsewhere there is one line per
+ * change.
+ */
 export function openProgressLines(out: Terminal & { readonly isTTY?: boolean }): ProgressLines {
   return out.isTTY && process.env["TERM"] !== "dumb" ? new LiveLines(out) : new PlainLines(out);
 }
 
-/** Shows nothing. */
+/** Returns progress lines that show nothing. */
 export function hiddenProgress(): ProgressLines {
   return new PlainLines({ write: () => undefined });
 }
 
-/** A log whose progress is shown in the lines, and is not part of it. */
+/** Wraps a log so that its progress is shown in the lines instead of the log. */
 export function withProgress(
   lines: ProgressLines,
   log: Logger,
@@ -139,7 +142,7 @@ class PlainLines implements ProgressLines {
   }
 
   note(): void {
-    // Each would be a line.
+    // Each note would be a line.
   }
 
   end(subject: string): void {

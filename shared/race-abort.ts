@@ -1,4 +1,4 @@
-/** Settles as `work` does, or rejects with the signal's reason as soon as that aborts. */
+/** Settles like `work`, or rejects with the signal's reason as soon as the signal aborts. */
 export async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason);

@@ -2,10 +2,10 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs
 import { open } from "node:fs/promises";
 import { INPUT_BYTES } from "./input-limits.ts";
 
-/** Reads a whole text file; throws a `FileProblem` or a system error. */
+/** Reads a whole text file. Throws a `FileProblem` or a system error. */
 export type ReadTextFile = (path: string) => string;
 
-/** A file exists but is invalid. The message follows the path in a sentence. */
+/** The error for a file that exists but is invalid. The message follows the path in a sentence. */
 export class FileProblem extends Error {
   override readonly name = "FileProblem";
 }
@@ -26,8 +26,8 @@ export const readTextFile: ReadTextFile = (path) => {
 };
 
 /**
- * Reads a file that only the worker and its actions should have written: follows no link and waits for no pipe. Rejects
- * with a `FileProblem` or a system error.
+ * Reads a file that only the worker and its actions should have written. Follows no link and does not wait for a pipe.
+ * Rejects with a `FileProblem` or a system error.
  */
 export async function readOwnFile(path: string, largestBytes: number): Promise<string> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
@@ -68,7 +68,10 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "has too long a name",
 };
 
-/** Why a file could not be read, to follow its path in a sentence. Contains nothing of its content. */
+/**
+ * Describes why a file could not be read, in words that follow its path in a sentence. Contains nothing of the file's
+ * content.
+ */
 export function fileProblemOf(thrown: unknown): string {
   if (thrown instanceof FileProblem) return thrown.message;
   const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown error";

@@ -2,7 +2,7 @@ import { JoinedLineRedactor, type LineRedactor, SecretLineRedactor } from "./red
 import { secretAutomata } from "./redaction/secret-automata.ts";
 import { Secret } from "./secret.ts";
 
-/** The forms in which a text may occur: as it is, in JSON, in a URL, in base64 and in hex. */
+/** Returns the forms in which a text may occur: unchanged, in JSON, in a URL, in base64 and in hex. */
 export function formsOf(text: string): readonly string[] {
   const bytes = Buffer.from(text, "utf8");
   const base64 = bytes.toString("base64");
@@ -22,16 +22,16 @@ export function formsOf(text: string): readonly string[] {
   ].filter((form) => form !== "");
 }
 
-/** Every secret inside a value, at any depth. */
+/** Returns every secret inside a value, at any depth. */
 export function secretsIn(value: unknown): readonly string[] {
   if (value instanceof Secret) return [value.reveal()];
   if (typeof value !== "object" || value === null) return [];
   return Object.values(value).flatMap(secretsIn);
 }
 
-/** Removes secrets from text. */
+/** A function that removes secrets from text. */
 export interface Redactor {
-  /** Redacts a whole text of any number of lines. */
+  /** Redacts a complete text of any number of lines. */
   (text: string): string;
   /** Returns a redactor for text that arrives line by line. */
   lines(): LineRedactor;
@@ -40,9 +40,10 @@ export interface Redactor {
 }
 
 /**
- * Removes the secrets of `holder` from any text: as they are, in any case, folded, wrapped over lines, escaped for JSON,
- * HTML, URLs and mail, in base64, hex and decimal bytes, and the rest of a secret that was cut. The text comes from others:
- * a third-party image, or a BMC that quotes its input. Redact before text is folded or cut. Linear in the length of the text.
+ * Makes a redactor that removes the secrets of `holder` from any text: unchanged, in any case, folded, wrapped over lines,
+ * escaped for JSON, HTML, URLs and mail, in base64, hex and decimal bytes, and the rest of a secret that was cut. The text
+ * comes from others: a third-party image, or a BMC that quotes its input. Redact before text is folded or cut. Linear in the
+ * length of the text.
  */
 export function redactor(holder: {
   readonly username?: string | undefined;

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 
 const REDACTED = "[redacted]";
 
-/** A text that cannot print itself: only `reveal()` opens it. */
+/** A text that cannot be printed by accident: only `reveal()` returns it. */
 export class Secret {
   readonly #value: string;
 
@@ -31,7 +31,7 @@ export class Secret {
   }
 }
 
-/** A value as JSON that reveals its secrets at any depth: only for the place that uses them. */
+/** Formats a value as JSON that reveals its secrets at any depth. Only for the code that uses them. */
 export function revealJson(value: unknown): string {
   return JSON.stringify(value, function (this: Record<string, unknown>, key, converted) {
     // JSON.stringify has already called toJSON, so the secret itself is read from its holder.

@@ -1,13 +1,13 @@
 import { printableLine } from "./printable.ts";
 
-/** Longer cells are cut, except in the last column: they would push the columns behind them out of sight. */
+/** The length to which cells are cut, except in the last column, so that the columns after them stay visible. */
 const CELL_LIMIT = 100;
-/** A cell of wide characters. Longer ones are in the last column alone, and no other row is padded to them. */
+/** The width of a cell of wide characters. Wider cells occur only in the last column, and no other row is padded to them. */
 const WIDEST = 2 * CELL_LIMIT;
 
 /**
- * Text in columns as wide as their widest cell, for people. Cells are aligned to the left, or to the right in the
- * named columns. They may quote a BMC, so they are made printable first.
+ * Formats text in columns that are as wide as their widest cell. Cells are aligned to the left, or to the right in the given
+ * columns. They may quote a BMC, so they are made printable first.
  */
 export function formatTable(
   head: readonly string[],
@@ -48,14 +48,14 @@ const WIDE =
   /[\p{sc=Han}\p{sc=Hangul}\p{sc=Hiragana}\p{sc=Katakana}\u3000-\u303e\uff01-\uff60\p{Emoji_Presentation}]/u;
 const COMBINING = /\p{M}/u;
 
-/** How many columns of a terminal a text takes. */
+/** Returns the number of terminal columns that a text takes. */
 export function textWidth(text: string): number {
   let columns = 0;
   for (const character of text) columns += characterWidth(character);
   return columns;
 }
 
-/** The beginning of a text that takes at most `most` columns. */
+/** Returns the beginning of a text that takes at most `most` columns. */
 export function fitted(text: string, most: number): string {
   let [columns, length] = [0, 0];
   for (const character of text) {

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "./clock.ts";
 import { raceAbort } from "./race-abort.ts";
 
-/** The signal's reason when the time has expired; callers translate it into an error of their own. */
+/** The signal's reason when the time has expired. Callers translate it into their own error. */
 export class TimeoutReached extends Error {
   override readonly name = "TimeoutReached";
   readonly afterMs: number;

@@ -31,12 +31,12 @@ export class UncaughtErrors {
     process.on("unhandledRejection", UncaughtErrors.#onUncaught);
   }
 
-  /** Runs `work`. What it starts belongs to this run, even after its end. */
+  /** Runs `work`. Everything that it starts belongs to this run, even after it has ended. */
   run<T>(take: Handler, work: () => T): T {
     return UncaughtErrors.#runs.run(take, work);
   }
 
-  /** Runs `work` and also rejects with errors that escape it, such as one in a timer, which abort its signal as well. */
+  /** Runs `work`. Rejects, and aborts its signal, also for an error that escapes it, such as one in a timer. */
   isolate<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     const escaped = new AbortController();
     const { promise, resolve, reject } = Promise.withResolvers<T>();

@@ -1,9 +1,9 @@
 import { suggestion } from "./nearest-name.ts";
 
 /**
- * The problems with unknown arguments, in the form in which commander returns them.
- * What follows an unknown flag is most likely its value and may be a secret, as may any stray word: neither is
- * repeated. `expected` says what the command expects besides flags.
+ * Returns the problems with unknown arguments, given in the form of commander. What follows an unknown flag is probably its
+ * value and may be a secret, as any other word may be, so neither is repeated. `expected` says what the command expects
+ * besides flags.
  */
 export function unknownArgumentProblems(
   left: readonly string[],

@@ -9,23 +9,26 @@ interface Failure {
 }
 
 export interface WorkQueueOptions {
-  /** Reconciles what the key stands for. Rejects to be retried. */
+  /** Reconciles the object of a key. Rejects to be retried. */
   readonly work: (key: string, signal: AbortSignal) => Promise<void>;
   readonly onFailure: (key: string, failure: Failure) => void;
   readonly clock: Clock;
   readonly concurrency: number;
-  /** Default: like controller-runtime's rate limiter, per key. */
+  /** The backoff per key. Default: like controller-runtime's rate limiter. */
   readonly retry?: Backoff;
-  /** The tenant a key belongs to; undefined for the operator's own keys. A tenant leaves slots to others: see `SHARE`. */
+  /** Returns the tenant to which a key belongs, or undefined for the operator's own keys. See `SHARE`. */
   readonly tenantOf?: (key: string) => string | undefined;
 }
 
-/** The part of the slots that other tenants leave over which one tenant may take, so that a slot remains for the next tenant. */
+/**
+ * The share of the slots, among those that other tenants do not use, that one tenant may take, so that a slot remains for
+ * the next tenant.
+ */
 const SHARE = 0.75;
 
 const RETRY: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
 
-/** Created once: an abort without a reason creates an error with a stack. */
+/** Created only once, because an abort without a reason creates an error with a stack. */
 const CANCELLED = new Error("the delay is cancelled");
 
 /**
@@ -34,11 +37,11 @@ const CANCELLED = new Error("the delay is cancelled");
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
-  /** Keys to process by tenant, in the order in which they came. */
+  /** The keys to process by tenant, in order. */
   readonly #waiting = new Map<string | undefined, Set<string>>();
   readonly #inFlight = new Set<string>();
   readonly #failures = new Map<string, number>();
-  /** Keys that are added later. */
+  /** The keys with a delay. */
   readonly #timers = new Map<string, AbortController>();
   readonly #notifier = new Notifier();
   #hasEnded = false;
@@ -54,7 +57,7 @@ export class WorkQueue {
     this.#notifier.notify();
   }
 
-  /** Replaces an earlier delay of the key, which also ends when the key is processed. */
+  /** Adds a key after a delay. Replaces an earlier delay of the key. The delay also ends when the key is processed. */
   addAfter(key: string, ms: number): void {
     this.cancel(key);
     if (this.#hasEnded) return;
@@ -66,7 +69,7 @@ export class WorkQueue {
     );
   }
 
-  /** Whether the key waits to be processed, now or later. */
+  /** Whether the key is waiting to be processed, now or later. */
   has(key: string): boolean {
     return this.#timers.has(key) || this.#waiting.get(this.#tenantOf(key))?.has(key) === true;
   }
@@ -101,7 +104,7 @@ export class WorkQueue {
     return this.#options.tenantOf?.(key);
   }
 
-  /** Takes the next key that may be processed now, from each tenant in turn. */
+  /** Takes the next key that may be processed now, with tenants in turn. */
   #next(): string | undefined {
     const { concurrency } = this.#options;
     if (this.#inFlight.size >= concurrency) return undefined;
@@ -114,7 +117,7 @@ export class WorkQueue {
       const own = used.get(tenant) ?? 0;
       const left = concurrency - (this.#inFlight.size - own);
       if (tenant !== undefined && own >= Math.ceil(SHARE * left)) continue;
-      // Stops after at most as many keys as are in flight.
+      // Checks at most as many keys as are in flight.
       for (const key of waiting) {
         if (this.#inFlight.has(key)) continue;
         waiting.delete(key);

@@ -12,7 +12,7 @@ import * as der from "./der.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Key and certificate, both PEM. */
+/** A key and its certificate, both in PEM. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
@@ -20,22 +20,19 @@ export interface Certificate {
 
 export interface CertificateOptions {
   readonly commonName: string;
-  /** DNS names and IP addresses for the subject alternative name. */
+  /** DNS names and IP addresses of the subject alternative name. */
   readonly altNames?: readonly string[];
-  /** Signs the certificate; without one it signs itself. */
+  /** The certificate that signs this one. Without it, the certificate is self-signed. */
   readonly issuer?: Certificate;
-  /** Makes a certificate that may sign others. */
+  /** Whether the certificate may sign others. */
   readonly authority?: boolean;
-  /** The key of its owner, PEM; a new one is made without it. */
+  /** The owner's key in PEM. Without it, a new key is made. */
   readonly key?: string;
   readonly notBefore?: Date;
   readonly notAfter?: Date;
 }
 
-/**
- * Makes an X.509 v3 certificate (RFC 5280) with a fresh P-256 key, for servers and clients, without any
- * program but Node.
- */
+/** Makes an X.509 v3 certificate (RFC 5280) with a new P-256 key, for servers and clients. Needs no program but Node. */
 export function createCertificate(options: CertificateOptions): Certificate {
   const privateKey = createPrivateKey(options.key ?? createKey());
   const publicKey = createPublicKey(privateKey);
@@ -63,20 +60,20 @@ export function createCertificate(options: CertificateOptions): Certificate {
   };
 }
 
-/** A new P-256 key, PEM. */
+/** Makes a new P-256 key in PEM. */
 export function createKey(): string {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   return privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
 export interface SigningRequestOptions {
-  /** The requester's key, PEM. */
+  /** The requester's key in PEM. */
   readonly key: string;
   readonly commonName: string;
   readonly altNames?: readonly string[];
 }
 
-/** Makes a certificate signing request (RFC 2986), PEM. */
+/** Makes a certificate signing request (RFC 2986) in PEM. */
 export function createSigningRequest({ key, commonName, altNames = [] }: SigningRequestOptions): string {
   const subjectKey = createPublicKey(key).export({ type: "spki", format: "der" });
   const names = extension("2.5.29.17", false, der.sequence(...altNames.map(altName)));
@@ -92,7 +89,7 @@ export function createSigningRequest({ key, commonName, altNames = [] }: Signing
   return pem("CERTIFICATE REQUEST", der.sequence(body, ecdsaWithSha256, der.bitString(signature)));
 }
 
-/** SHA-256 of the certificate as lower-case hex without colons, as `tls.fingerprint` is kept. */
+/** Returns the SHA-256 fingerprint in lower-case hex without colons, the form of `tls.fingerprint`. */
 export function fingerprintOf(certificate: Certificate): string {
   return createHash("sha256").update(new X509Certificate(certificate.cert).raw).digest("hex");
 }
@@ -103,7 +100,7 @@ function extensions(options: CertificateOptions): Buffer[] {
   const authority = options.authority ?? false;
   const list = [
     extension("2.5.29.19", true, authority ? der.sequence(der.boolean(true)) : der.sequence()),
-    // keyCertSign and cRLSign for an authority, digitalSignature for the rest.
+    // keyCertSign and cRLSign for an authority, digitalSignature for other certificates.
     extension(
       "2.5.29.15",
       true,

@@ -7,12 +7,12 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** What a file holds, without the line end that editors leave behind; undefined without a file. */
+/** Reads a secret from a file, without the line break that editors add. Returns undefined if there is no file. */
 export function secretIn(file: string | undefined): string | undefined {
   return file === undefined ? undefined : readFileSync(file, "utf8").replace(/\r?\n$/, "");
 }
 
-/** Prints what a simulator offers as one line of JSON, runs it until it is interrupted, and closes it. */
+/** Prints a simulator's addresses as one line of JSON, runs it until it is interrupted, and closes it. */
 export async function serve(facts: Record<string, unknown>, simulator: { close(): Promise<void> }) {
   process.stdout.write(`${JSON.stringify(facts)}\n`);
   await new Promise<void>((resolve) => {

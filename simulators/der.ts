@@ -1,4 +1,4 @@
-/** The few DER encodings (ITU-T X.690) an X.509 certificate is made of. */
+/** The DER encodings (ITU-T X.690) that an X.509 certificate needs. */
 
 function element(tag: number, ...contents: Uint8Array[]): Buffer {
   const body = Buffer.concat(contents);
@@ -17,7 +17,7 @@ export const octetString = (content: Uint8Array) => element(0x04, content);
 export const utf8String = (text: string) => element(0x0c, Buffer.from(text));
 export const boolean = (value: boolean) => element(0x01, Buffer.from([value ? 0xff : 0]));
 
-/** An unsigned integer; a leading zero byte keeps it from reading as negative. */
+/** Encodes an unsigned integer. A leading zero byte prevents it from being read as negative. */
 export function integer(bytes: Uint8Array): Buffer {
   const first = bytes[0] ?? 0;
   return first < 0x80 ? element(0x02, bytes) : element(0x02, Buffer.from([0]), bytes);
@@ -26,11 +26,11 @@ export function integer(bytes: Uint8Array): Buffer {
 export const bitString = (content: Uint8Array, unusedBits = 0) =>
   element(0x03, Buffer.from([unusedBits]), content);
 
-/** A context-specific tag: constructed (wraps elements) or primitive (replaces the tag of a value). */
+/** Encodes a context-specific tag: constructed (wraps elements) or primitive (replaces the tag of a value). */
 export const context = (tag: number, content: Uint8Array) => element(0xa0 | tag, content);
 export const contextPrimitive = (tag: number, content: Uint8Array) => element(0x80 | tag, content);
 
-/** Seconds precision, UTC; valid for dates before 2050 as RFC 5280 section 4.1.2.5 wants them. */
+/** Encodes a UTC time in seconds, for dates before 2050 as RFC 5280 section 4.1.2.5 requires. */
 export function utcTime(date: Date): Buffer {
   const digits = date.toISOString().replaceAll(/[-:T]/g, "").slice(2, 14);
   return element(0x17, Buffer.from(`${digits}Z`));

@@ -1,5 +1,5 @@
 /**
- * The ports of simulators. Systems give out higher ones by themselves (Linux from 32768, others from 49152), so a
+ * The ports for simulators. They are below the ephemeral ports (on Linux from 32768, elsewhere from 49152), so that a
  * simulator that stops finds its port free when it listens again.
  */
 const ALL = { first: 10_000, count: 22_000 };
@@ -7,7 +7,7 @@ const ALL = { first: 10_000, count: 22_000 };
 let range = ALL;
 let next = Math.floor(Math.random() * ALL.count);
 
-/** Leaves this process one of `shares` equal parts, so that processes of one test run never take each other's ports. */
+/** Restricts this process to one of `shares` equal parts, so that the processes of a test run use different ports. */
 export function usePortShare(share: number, shares: number): void {
   const count = Math.floor(ALL.count / shares);
   range = { first: ALL.first + (share % shares) * count, count };

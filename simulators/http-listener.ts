@@ -5,13 +5,13 @@ import { WebServer, type WebServerTls } from "./web-server.ts";
 export interface HttpListenerOptions {
   readonly tls?: WebServerTls;
   readonly host?: string;
-  /** 0 takes any free port. */
+  /** The port; 0 takes a free one. */
   readonly port?: number;
-  /** Added to every answer. */
+  /** The delay that is added to every answer. */
   readonly latencyMs?: number;
 }
 
-/** One request as it came in. */
+/** A request as it was received. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
@@ -23,21 +23,21 @@ export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Sends the body in chunks, without saying how long it is. */
+  /** Whether to send the body in chunks, without its length. */
   readonly chunked?: true;
-  /** How long it takes. */
+  /** The delay before the answer. */
   readonly delayMs?: number;
-  /** Closes the connection in place of it. */
+  /** Whether to close the connection instead of answering. */
   readonly drops?: true;
 }
 
 /**
- * What goes wrong with an answer: the connection closes before or after the request was carried out, or nothing is
- * ever said, or the answer breaks off.
+ * A fault of an answer: the connection closes before or after the request is carried out, no answer is sent, or the answer
+ * is cut off.
  */
 export type AnswerFault = "close-before" | "close-after" | "silent" | "truncated";
 
-/** An HTTP or HTTPS server on a real socket that gives whole requests to `answer` and counts what it sees. */
+/** An HTTP or HTTPS server on a real socket that passes complete requests to `answer` and records them. */
 export class HttpListener extends WebServer {
   readonly requests: SeenRequest[] = [];
   latencyMs: number;
@@ -52,12 +52,12 @@ export class HttpListener extends WebServer {
     this.latencyMs = options.latencyMs ?? 0;
   }
 
-  /** Makes the next answer go wrong. */
+  /** Applies a fault to the next answer. */
   fail(fault: AnswerFault): void {
     this.#faults.push(fault);
   }
 
-  /** At the host of the options. */
+  /** Listens at the host of the options. */
   override listen(port = 0): Promise<void> {
     return super.listen(port, this.#host);
   }

@@ -2,42 +2,42 @@ import { EventEmitter } from "node:events";
 import type { BootDevice, BootMode } from "../shared/contract/vocabulary.ts";
 import { defaultSensors, type SimulatedSensor } from "./sensors.ts";
 
-/** The power states of hardware: both transitions take time. */
+/** The power states of hardware, in which both transitions take time. */
 export type SimulatedPower = "on" | "off" | "powering-on" | "powering-off";
 
 export interface SimulatedOverride {
   device: BootDevice;
-  /** Once is consumed by the next boot; continuous stays; disabled is no override. */
+  /** `once` is used up by the next boot, `continuous` stays, and `disabled` means no override. */
   enabled: "disabled" | "once" | "continuous";
   mode: BootMode;
 }
 
-/** UEFI Secure Boot: what was set, and what the last boot made of it. */
+/** UEFI Secure Boot: the configured state, and the state since the last boot. */
 export interface SimulatedSecureBootState {
   enabled: boolean;
   active: boolean;
-  /** False: setup mode. */
+  /** Whether there are keys. If not, the machine is in setup mode. */
   hasKeys: boolean;
-  /** What the next boot makes of `hasKeys`. */
+  /** The value of `hasKeys` after the next boot. */
   keysAfterBoot?: boolean;
   readonly databases: Record<SimulatedKeyDatabase, readonly SimulatedKey[]>;
-  /** When a key that was enrolled or deleted shows: at once, or only after the boot. */
+  /** When an enrolled or deleted key becomes visible: at once, or after the next boot. */
   keyChanges: "at-once" | "at-boot";
-  /** What the next boot makes of the databases. */
+  /** The databases after the next boot. */
   databasesAfterBoot?: Partial<Record<SimulatedKeyDatabase, readonly SimulatedKey[]>>;
 }
 
 export const KEY_DATABASES = ["PK", "KEK", "db", "dbx"] as const;
 export type SimulatedKeyDatabase = (typeof KEY_DATABASES)[number];
 
-/** A certificate or a signature in a database of Secure Boot: the resource's fields. */
+/** The resource fields of a certificate or signature in a Secure Boot database. */
 export interface SimulatedKey {
   readonly id: string;
   readonly kind: "Certificates" | "Signatures";
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** The keys of a delivered machine. */
+/** The keys of a new machine. */
 export function defaultKeys(): Record<SimulatedKeyDatabase, readonly SimulatedKey[]> {
   const certificate = (commonName: string): SimulatedKey => ({
     id: "1",
@@ -68,15 +68,15 @@ export function defaultKeys(): Record<SimulatedKeyDatabase, readonly SimulatedKe
   };
 }
 
-/** Values of BIOS attributes; what is pending becomes current at the next boot. */
+/** The values of BIOS attributes. Pending values become current at the next boot. */
 export interface SimulatedBiosState {
   attributes: Readonly<Record<string, unknown>>;
   pending: Readonly<Record<string, unknown>>;
-  /** Whether the next boot applies what is pending. */
+  /** Whether the next boot applies the pending values. */
   scheduled: boolean;
 }
 
-/** The BIOS attributes of a delivered machine. */
+/** The BIOS attributes of a new machine. */
 export const BIOS_DEFAULTS = {
   BootMode: "Uefi",
   ProcTurboMode: "Enabled",
@@ -88,28 +88,31 @@ export const BIOS_DEFAULTS = {
   SystemServiceTag: "ABC1234",
 } as const;
 
-/** The network interface of the machine's BMCs. Their listeners follow the address if it is one of this host. */
+/** The network interface of the machine's BMCs. Their listeners move to the address if it belongs to this host. */
 export interface SimulatedNetwork {
   readonly mac: string;
-  /** `other` is neither of both, such as the BIOS; `unspecified` is a BMC that was never set up. */
+  /**
+   * The source of the address. `other` is another source such as the BIOS, and `unspecified` is a BMC that was never
+   * configured.
+   */
   readonly mode: "static" | "dhcp" | "other" | "unspecified";
-  /** `0.0.0.0` is none. */
+  /** The address; `0.0.0.0` means none. */
   readonly address: string;
   readonly prefix: number;
-  /** `0.0.0.0` is none. */
+  /** The gateway; `0.0.0.0` means none. */
   readonly gateway: string;
-  /** 0 is off. */
+  /** The VLAN; 0 means none. */
   readonly vlan: number;
   readonly hostName: string;
 }
 
-/** Whether a simulated BMC can move there; other addresses are taken for those of a router in front of it. */
+/** Whether a simulated BMC can move to the address. Other addresses are treated as those of a router in front of the BMC. */
 export const isLoopback = (address: string) => address.startsWith("127.");
 
-/** What goes wrong with a change: `kept` accepts it and keeps all as it is, `gone` also ends the BMC. */
+/** The fault of a network change: `kept` accepts the change without effect, and `gone` also stops the BMC. */
 export type NetworkFault = "kept" | "gone";
 
-/** What the firmware and what it boots print to the serial port. */
+/** The output of the firmware, and of what it boots, on the serial port. */
 const BOOT_OUTPUT: Readonly<Partial<Record<BootDevice, string>>> = {
   pxe: [
     "Booting from PXE NIC 1...",
@@ -124,7 +127,7 @@ const BOOT_OUTPUT: Readonly<Partial<Record<BootDevice, string>>> = {
 export interface BootRecord {
   readonly device: BootDevice;
   readonly mode: BootMode;
-  /** Whether an override chose the device. */
+  /** Whether the device was chosen by an override. */
   readonly overridden: boolean;
   readonly at: number;
 }
@@ -132,7 +135,7 @@ export interface BootRecord {
 export type PowerAction = "on" | "off" | "soft-off" | "cycle" | "reset" | "nmi";
 
 const STARTS: ReadonlySet<PowerAction> = new Set(["on", "cycle", "reset"]);
-/** The restart cause of a command. */
+/** The restart cause for a command. */
 const CHASSIS_CONTROL = 1;
 
 export interface SimulatedMachineOptions {
@@ -140,13 +143,13 @@ export interface SimulatedMachineOptions {
   readonly uuid?: string;
   readonly serialNumber?: string;
   readonly power?: "on" | "off";
-  /** `held` stays between the states until `finishPowerOn`. */
+  /** The time to power on. `held` keeps the machine between the states until `finishPowerOn`. */
   readonly powerOnMs?: number | "held";
-  /** `held` stays between the states until `finishPowerOff`. */
+  /** The time to power off. `held` keeps the machine between the states until `finishPowerOff`. */
   readonly powerOffMs?: number | "held";
-  /** How long the operating system takes to shut down; `never` ignores the request, as without an agent. */
+  /** The time that the operating system takes to shut down. `never` ignores the request, as without an agent. */
   readonly softOffMs?: number | "never";
-  /** How long a BMC-driven cycle stays off. */
+  /** How long the machine stays off during a cycle. */
   readonly cycleOffMs?: number;
   readonly mode?: BootMode;
 }
@@ -155,14 +158,14 @@ interface MachineEvents {
   power: [SimulatedPower];
   boot: [BootRecord];
   command: [PowerAction];
-  /** The new address of the BMC; undefined where it can no longer be reached. */
+  /** The new address of the BMC; undefined if the BMC can no longer be reached. */
   network: [string | undefined];
   output: [Buffer];
 }
 
 /**
- * The machine behind a simulated BMC: power that takes time, a boot override consumed by the boot that uses
- * it, and a record of everything done to it, so that a test can ask what really happened.
+ * The machine behind a simulated BMC. Its power changes take time, its boot override is used up by a boot, and it records
+ * everything done to it, so that a test can check what really happened.
  */
 export class SimulatedMachine extends EventEmitter<MachineEvents> {
   readonly name: string;
@@ -175,11 +178,11 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   /** The identify LED. */
   indicator: "on" | "timed" | "off" = "off";
   restorePolicy: "always-off" | "last-state" | "always-on" = "always-off";
-  /** In force; none when undefined. */
+  /** The power limit in force; undefined if there is none. */
   powerLimitWatts: number | undefined;
-  /** What activating a limit with IPMI puts in force. */
+  /** The limit that an IPMI command activates. */
   storedLimitWatts = 0;
-  /** Titles of the boot options, by ID. */
+  /** The titles of the boot options by ID. */
   readonly bootOptions: Readonly<Record<string, string>> = {
     Boot0001: "Hard Drive",
     Boot0002: "PXE NIC 1",
@@ -197,16 +200,16 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     hostName: "bmc-7",
   };
   networkFault: NetworkFault | undefined;
-  /** Why it last restarted, and what last happened to its power: as IPMI writes them (sections 28.11 and 28.2). */
+  /** The cause of the last restart and the last power event, with the numbers of IPMI (sections 28.11 and 28.2). */
   restartCause = 0;
   lastPowerEvent = 0;
-  /** Redfish's word for the cause; not shown if undefined. */
+  /** The cause of the last reset in Redfish; not shown if undefined. */
   resetCause: string | undefined;
-  /** How often it was started; not counted when undefined. */
+  /** The number of boots; not counted if undefined. */
   bootCount: number | undefined;
-  /** What the firmware has last told the BMC; times in milliseconds since the epoch. */
+  /** The last boot progress that the firmware reported to the BMC. Times are in milliseconds since the epoch. */
   bootProgress: { readonly state: string; readonly sinceMs?: number; readonly resetMs?: number } | undefined;
-  /** The serial console over SSH, as Redfish lists it. */
+  /** The serial console over SSH as Redfish lists it. */
   sshConsole: { readonly port: number; readonly entryCommand?: string | undefined } | undefined;
   readonly sensors: SimulatedSensor[] = defaultSensors();
   readonly secureBoot: SimulatedSecureBootState = {
@@ -248,7 +251,7 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     return this.boots.at(-1);
   }
 
-  /** Changes the BMC's network; the answer to the request leaves first. */
+  /** Changes the BMC's network after the answer to the request has been sent. */
   changeNetwork(change: Partial<SimulatedNetwork>): void {
     if (this.networkFault === "kept") return;
     const { address: before } = this.network;
@@ -258,7 +261,7 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     else if (address !== before) this.#after(50, () => this.emit("network", address));
   }
 
-  /** Carries out a command. Returns false where real hardware would refuse it in this state. */
+  /** Carries out a command. Returns false if real hardware would refuse it in this state. */
   do(action: PowerAction): boolean {
     if (!this.#allows(action)) return false;
     this.commands.push({ action, at: Date.now() });
@@ -273,13 +276,13 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     return true;
   }
 
-  /** Ends a power-on that is held. */
+  /** Completes a power-on that is held. */
   finishPowerOn(): void {
     if (this.#power !== "powering-on") throw new Error(`${this.name} is ${this.#power}, not powering on`);
     this.#becomeOn();
   }
 
-  /** Ends a power-off that is held. */
+  /** Completes a power-off that is held. */
   finishPowerOff(): void {
     if (this.#power !== "powering-off") throw new Error(`${this.name} is ${this.#power}, not powering off`);
     this.#heldOff?.();
@@ -290,18 +293,18 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     this.emit("output", Buffer.from(text));
   }
 
-  /** Puts it into this state, as a recording left it: nothing is carried out. */
+  /** Sets the power state of a recording without carrying anything out. */
   force(power: "on" | "off"): void {
     this.#cancelTransition();
     this.#power = power;
   }
 
-  /** How many times `action` was carried out. */
+  /** Returns how many times `action` was carried out. */
   count(action: PowerAction): number {
     return this.commands.filter((command) => command.action === action).length;
   }
 
-  /** Ends every transition in progress, so that nothing keeps the process alive. */
+  /** Cancels every transition, so that no timer keeps the process alive. */
   close(): void {
     this.#cancelTransition();
     this.removeAllListeners();

@@ -1,7 +1,7 @@
 /** The simulators as one program: `npm run simulate -- tink --help`. */
 import { Command } from "commander";
 
-/** Each is loaded only when it is asked for: together they take half a second. */
+/** Each is loaded only when it is used, because loading all of them takes half a second. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   redfish: async () => (await import("./redfish/main.ts")).redfishCommand(),
   ipmi: async () => (await import("./ipmi/main.ts")).ipmiCommand(),

@@ -1,4 +1,4 @@
-/** One sensor of a machine; Redfish shows it as it is, IPMI as a raw byte. */
+/** A sensor of a machine. Redfish shows its value, and IPMI a raw byte. */
 export interface SimulatedSensor {
   readonly name: string;
   readonly kind: "temperature" | "fan" | "voltage" | "power";
@@ -10,7 +10,7 @@ export interface SimulatedSensor {
   state?: "absent" | "disabled";
 }
 
-/** Values that IPMI's bytes can express. */
+/** Sensors with values that IPMI's bytes can express. */
 export function defaultSensors(): SimulatedSensor[] {
   const fan = { kind: "fan", value: 4_200, lowerWarning: 1_200, lowerCritical: 600 } as const;
   const processor = { kind: "temperature", upperWarning: 85, upperCritical: 95 } as const;

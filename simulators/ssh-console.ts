@@ -8,23 +8,23 @@ export interface SshConsoleOptions {
   readonly machine: SimulatedMachine;
   readonly username?: string;
   readonly password: string;
-  /** The command of the BMC's command line that leads to the console; without it, SSH leads there at once. */
+  /** The command that leads to the console from the BMC's command line. Without it, SSH leads there at once. */
   readonly entryCommand?: string;
-  /** How a password is asked for. */
+  /** The method that asks for a password. */
   readonly method?: "password" | "keyboard-interactive";
-  /** Refuses to open a console, as while another is open. */
+  /** Whether opening a console is refused, as while another is open. */
   readonly busy?: boolean;
-  /** Never answers the request to open a console. */
+  /** Whether a request to open a console is never answered. */
   readonly silent?: boolean;
 }
 
 const HISTORY_BYTES = 4_096;
 
-/** A machine's serial console over SSH, as the BMC lists it in Redfish from then on. */
+/** Starts a machine's serial console over SSH, which the BMC then lists in Redfish. */
 export async function startSshConsole(options: SshConsoleOptions) {
   const { machine, username = "admin", password, entryCommand, method = "password" } = options;
   const { busy = false, silent = false } = options;
-  // Not those that ssh2 makes: it cannot read one of a hundred.
+  // Not a key made by ssh2, which cannot read one in a hundred of its own keys.
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const hostKey = privateKey.export({ type: "sec1", format: "pem" });
   const parsed = ssh2.utils.parseKey(hostKey);
@@ -102,10 +102,10 @@ export async function startSshConsole(options: SshConsoleOptions) {
     port,
     fingerprint: `SHA256:${createHash("sha256").update(parsed.getPublicSSH()).digest("base64").replace("=", "")}`,
     told,
-    /** Consoles that are open. */
+    /** Returns the number of open consoles. */
     open: () => channels.size,
     clients: () => clients.size,
-    /** Ends all connections. */
+    /** Closes all connections. */
     drop(): void {
       for (const client of clients) client.end();
     },

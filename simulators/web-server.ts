@@ -10,20 +10,20 @@ import type { Socket } from "node:net";
 import { type Certificate, createCertificate, fingerprintOf } from "./certificate.ts";
 import { listenOn } from "./free-port.ts";
 
-/** `http`, or a certificate; a self-signed one is made when absent. */
+/** `http`, or a certificate. Defaults to a self-signed certificate. */
 export type WebServerTls = Certificate | "http" | undefined;
 
 const YEAR_MS = 365 * 86_400_000;
 
-/** What a server does with a request. */
+/** Handles a request. */
 export type HandleRequest = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** An HTTP or HTTPS server on a real socket that can be stopped with all its connections and listen again. */
 export class WebServer {
   #certificate: Certificate | undefined;
-  /** TCP connections accepted so far. */
+  /** The number of TCP connections accepted so far. */
   connections = 0;
-  /** Stands in front of the server: answers itself, or hands the request on with the response or one of its own. */
+  /** A gateway in front of the server: it answers itself, or passes on the request with the response or one of its own. */
   gateway: ((request: IncomingMessage, response: ServerResponse, handle: HandleRequest) => void) | undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -44,12 +44,12 @@ export class WebServer {
     });
   }
 
-  /** Undefined for plain HTTP. */
+  /** The certificate; undefined for plain HTTP. */
   get certificate(): Certificate | undefined {
     return this.#certificate;
   }
 
-  /** Shows another certificate on new connections. */
+  /** Presents another certificate on new connections. */
   useCertificate(certificate: Certificate): void {
     if (!(this.#server instanceof HttpsServer)) throw new Error("plain HTTP has no certificate");
     this.#server.setSecureContext(certificate);
@@ -69,13 +69,13 @@ export class WebServer {
     return `${this.certificate ? "https" : "http"}://${host}:${this.#port}`;
   }
 
-  /** SHA-256 of the certificate, as a connection's `tls.fingerprint`. */
+  /** The SHA-256 fingerprint of the certificate in the form of a connection's `tls.fingerprint`. */
   get fingerprint(): string {
     if (!this.certificate) throw new Error("plain HTTP has no certificate");
     return fingerprintOf(this.certificate);
   }
 
-  /** Port 0 takes any free one. Rejects when the address cannot be had. */
+  /** Listens. Port 0 takes a free one. Rejects if the address is unavailable. */
   async listen(port: number, host: string): Promise<void> {
     this.#host = host;
     await listenOn(port, async (free) => {
@@ -84,7 +84,7 @@ export class WebServer {
     });
   }
 
-  /** Ends every connection, too. */
+  /** Stops listening and closes every connection. */
   async stop(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of this.#sockets) socket.destroy();
@@ -95,7 +95,7 @@ export class WebServer {
 function certificateOf(tls: WebServerTls): Certificate | undefined {
   if (tls === "http") return undefined;
   const altNames = ["127.0.0.1", "::1", "localhost"];
-  // Longer than what a check warns of.
+  // Longer than the period for which a check warns.
   return (
     tls ?? createCertificate({ commonName: "simulator", altNames, notAfter: new Date(Date.now() + YEAR_MS) })
   );

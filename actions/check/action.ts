@@ -6,7 +6,7 @@ import { checkProvider, type ProviderChecks, skipProvider } from "./check-provid
 import { CHECK_NAMES, type CheckRow } from "./checks.ts";
 import { dataOf, summarise, unmet } from "./verdict.ts";
 
-/** One line per check, grouped by provider; the first line of a group has its name. */
+/** Formats one line per check, grouped by provider. The first line of a group has the provider's name. */
 function checkTable(rows: readonly CheckRow[]): string {
   return formatTable(
     ["provider", "check", "state", "ms", "detail"],
@@ -39,7 +39,7 @@ export default defineAction({
     }),
   },
   run: async ({ providers, tlsFallback, clientFor, input, nameInput, signal }) => {
-    // In the order of the checks: the first failure causes the others.
+    // In the order of the checks, because the first failure causes the others.
     const required = CHECK_NAMES.filter((name) => name === "login" || input.require.includes(name));
     const maxClockSkew = { ms: input.maxClockSkew, name: nameInput("MAX_CLOCK_SKEW") };
     const options = { clock: systemClock, maxClockSkew, required };

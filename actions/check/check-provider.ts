@@ -10,7 +10,7 @@ import { CHECK_NAMES, type CheckName, type CheckRow, type ClockLimit, checkNamed
 export interface ProviderChecks {
   readonly provider: ProviderName;
   readonly rows: readonly CheckRow[];
-  /** Why some checks did not run; undefined if all did. */
+  /** The class of the error because of which some checks did not run; undefined if all ran. */
   readonly endedBy: ErrorClass | undefined;
   readonly durationMs: number;
   readonly roundTrips: number;
@@ -19,14 +19,14 @@ export interface ProviderChecks {
 export interface CheckOptions {
   readonly clock: Clock;
   readonly maxClockSkew: ClockLimit;
-  /** Checks of which a warning is a failure. */
+  /** The checks for which a warning counts as a failure. */
   readonly required: readonly CheckName[];
 }
 
-/** Classes with which a BMC that has gone, or for a user that was locked out, every call fails. */
+/** The classes of errors after which every call fails: the BMC is gone, or the user is locked out. */
 const ENDING: ReadonlySet<ErrorClass | undefined> = new Set(["unreachable", "timeout", "auth", "tls"]);
 
-/** Runs all checks through one provider, and logs out. Rejects only when `signal` aborts. */
+/** Runs all checks through one provider, then logs out. Rejects only when `signal` aborts. */
 export async function checkProvider(
   provider: ProviderName,
   client: BmcClient,
@@ -56,7 +56,7 @@ const NOT_TRIED: Readonly<Partial<Record<ErrorClass, string>>> = {
 
 class ProviderCheck {
   readonly rows: CheckRow[] = [];
-  /** Why the other checks do not run. */
+  /** Why the remaining checks do not run. */
   endedBy: ErrorClass | undefined;
   readonly #provider: ProviderName;
   readonly #client: BmcClient;
@@ -104,7 +104,7 @@ class ProviderCheck {
     await this.#ask(check, () => run(context));
   }
 
-  /** One such failure may be about the call; two in a row are about the BMC or the user. */
+  /** Asks the BMC. One error of an ending class may be about this call only; two in a row are about the BMC or the user. */
   async #ask(check: CheckName, ask: () => Promise<Finding | undefined>): Promise<void> {
     const { clock } = this.#options;
     const startedMs = clock.monotonicMs();
@@ -138,7 +138,10 @@ class ProviderCheck {
   }
 }
 
-/** The row of a provider that is not tried: another one's BMC refused the password, or its TLS failed. */
+/**
+ * Returns the row of a provider that is not tried, because the BMC refused the password or its TLS failed with another
+ * provider.
+ */
 export function skipProvider(
   provider: ProviderName,
   earlier: Pick<ProviderChecks, "provider" | "endedBy">,

@@ -21,16 +21,16 @@ interface CheckContext {
 }
 
 interface Check {
-  /** The driver it needs; absent where every provider has it. */
+  /** The driver that the check needs; undefined if every provider has it. */
   readonly capability?: Capability | undefined;
-  /** Asks the BMC, and changes nothing. Undefined where the question makes no sense. */
+  /** Asks the BMC without changing anything. Resolves to undefined if the check does not apply. */
   readonly run: (context: CheckContext) => Promise<Finding | undefined>;
 }
 
-/** A login, what is known then, and each set of operations. */
+/** The names of the checks: the login, facts known after it, and each set of operations. */
 export type CheckName = "login" | "certificate" | "clock" | DriverName;
 
-/** In the order in which they are run; the clock is read where the BMC itself is. */
+/** The checks in the order in which they run. The clock is read together with the BMC itself. */
 export const CHECK_NAMES: readonly CheckName[] = [
   "login",
   "certificate",
@@ -38,7 +38,7 @@ export const CHECK_NAMES: readonly CheckName[] = [
 ];
 
 const DAY_MS = 86_400_000;
-/** Time enough to have a certificate signed and installed. */
+/** How long before its expiry a certificate is a warning: long enough to have a new one signed and installed. */
 const CERTIFICATE_WARNING_DAYS = 30;
 
 export function checkNamed(name: Exclude<CheckName, "login">): Check {
@@ -65,7 +65,7 @@ async function checkCertificate({ session, clock }: CheckContext): Promise<Findi
   return remainingMs < CERTIFICATE_WARNING_DAYS * DAY_MS ? warning("tls", detail) : ok(detail);
 }
 
-/** How far the clocks may be apart, and the name of the input that says so. */
+/** The largest accepted difference of the clocks, and the name of the input that sets it. */
 export interface ClockLimit {
   readonly ms: number;
   readonly name: string;
@@ -84,7 +84,7 @@ async function checkClock({ client, clock, maxClockSkew, signal }: CheckContext)
 export interface CheckRow extends Finding {
   readonly provider: ProviderName;
   readonly check: CheckName;
-  /** Cost of this check; both absent if the BMC was not asked. */
+  /** The cost of this check; both are undefined if the BMC was not asked. */
   readonly durationMs?: number;
   readonly roundTrips?: number;
 }

@@ -1,11 +1,11 @@
-/** How far a BMC's clock is ahead of this host's, in milliseconds; negative is behind. */
+/** How far a BMC's clock is ahead of this host's, in milliseconds. Negative if it is behind. */
 export interface ClockSkew {
   readonly skewMs: number;
-  /** The largest error of `skewMs`, in either direction. */
+  /** The largest error of `skewMs` in either direction. */
   readonly uncertaintyMs: number;
 }
 
-/** A reading of the BMC's clock, and this host's wall clock before and after it, in milliseconds since the epoch. */
+/** A reading of the BMC's clock and of this host's wall clock before and after it, in milliseconds since the epoch. */
 export interface ClockReading {
   readonly bmcMs: number;
   readonly beforeMs: number;
@@ -18,7 +18,7 @@ const UNITS: readonly (readonly [string, number])[] = [
   ["m", 60_000],
 ];
 
-/** The BMC read its clock between the two times; most BMCs report whole seconds. */
+/** Computes the skew. The BMC read its clock between the two times of this host; most BMCs report whole seconds. */
 export function clockSkew({ bmcMs, beforeMs, afterMs }: ClockReading): ClockSkew {
   const halfSecondMs = bmcMs % 1_000 === 0 ? 500 : 0;
   return {
@@ -27,19 +27,19 @@ export function clockSkew({ bmcMs, beforeMs, afterMs }: ClockReading): ClockSkew
   };
 }
 
-/** Whether the clocks are certain to be further apart. */
+/** Whether the clocks are certainly further apart than the limit. */
 export function exceeds({ skewMs, uncertaintyMs }: ClockSkew, limitMs: number): boolean {
   return Math.abs(skewMs) - uncertaintyMs > limitMs;
 }
 
-/** For people: `within 0.6 s of this host's`, `2h 3m ahead of this host's`. */
+/** Describes the skew for people: `within 0.6 s of this host's`, `2h 3m ahead of this host's`. */
 export function describeSkew({ skewMs, uncertaintyMs }: ClockSkew): string {
   const apartMs = Math.abs(skewMs);
   if (apartMs <= uncertaintyMs) return `within ${(uncertaintyMs / 1_000).toFixed(1)} s of this host's`;
   return `${describeSpan(apartMs)} ${skewMs > 0 ? "ahead of" : "behind"} this host's`;
 }
 
-/** In the two largest units that fit: a BMC that has never been set is decades behind. */
+/** Formats a span in its two largest units, because a clock that was never set is decades behind. */
 export function describeSpan(ms: number): string {
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
   const at = UNITS.findIndex(([, unitMs]) => ms >= unitMs);

@@ -45,9 +45,10 @@ const sumOf = (name: "redfish" | "ipmi") =>
   references.reduce((sum, { roundTrips: each }) => sum + (each[name] ?? 0), 0);
 const NOT_PART = unsupported("not part of the provider redfish");
 
-/** Recorded in a run against `npm run simulate -- redfish --latency 40`; nothing answered at the port of IPMI. */
+/** Recorded in a run against `npm run simulate -- redfish --latency 40`, with nothing listening on the port of IPMI. */
 const redfish = references.map(({ name, example = NOT_PART, roundTrips: { redfish: each } }) => ({
-  ...{ provider: "redfish" as const, check: name },
+  provider: "redfish" as const,
+  check: name,
   ...example,
   ...defined({ roundTrips: each }),
 }));

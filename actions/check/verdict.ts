@@ -6,9 +6,9 @@ import type { CheckRow } from "./checks.ts";
 import { type CheckName, checkNamed } from "./checks.ts";
 
 /**
- * The error of the first required check that is ok with no provider; undefined when there is none. A TLS failure with
- * any
- * provider fails every other action that meets it, so it is an error unless another provider may be used after it.
+ * Returns the error of the first required check that succeeds with no provider, or undefined if there is none. A TLS failure
+ * of any provider also fails every other action that uses the provider, so it is an error unless another provider may be
+ * used after it.
  */
 export async function unmet(
   providers: readonly ProviderChecks[],
@@ -16,7 +16,7 @@ export async function unmet(
   tlsFallback: boolean,
 ): Promise<BmcError | undefined> {
   const rows = providers.flatMap((checked) => checked.rows);
-  // The check of the certificate is about its expiry, and runs after TLS has succeeded.
+  // The certificate check is about expiry and runs only after TLS has succeeded.
   const untrusted = rows.find(
     (row) => row.state === "failed" && row.class === "tls" && row.check !== "certificate",
   );
@@ -29,7 +29,7 @@ export async function unmet(
   return undefined;
 }
 
-/** The error of a failed login, worded like that of every other action: each provider's reason, or only the refusal's. */
+/** Makes the error of a failed login in the words of every other action: the reasons of all providers, or only the refusal. */
 function loginError(rows: readonly CheckRow[]): BmcError {
   const refusal = rows.find((row) => row.state === "failed" && row.class === "auth");
   return errorOf(refusal ? [refusal] : rows);
@@ -50,7 +50,7 @@ function errorOf(rows: readonly CheckRow[]): BmcError {
   });
 }
 
-/** The failed logins of the providers that might have had it. */
+/** Returns the failed logins of the providers that could have run the check. */
 async function shutOut(check: CheckName, rows: readonly CheckRow[]): Promise<readonly CheckRow[]> {
   const capability = check === "login" ? undefined : checkNamed(check).capability;
   const logins = rows.filter((row) => row.check === "login" && row.state !== "ok");
@@ -59,14 +59,14 @@ async function shutOut(check: CheckName, rows: readonly CheckRow[]): Promise<rea
   return logins.filter((_, index) => providers[index]?.capabilities.has(capability));
 }
 
-/** `all 3 required checks passed; redfish: 12 of 14, ipmi: not reachable`. */
+/** Summarises the checks: `all 3 required checks passed; redfish: 12 of 14, ipmi: not reachable`. */
 export function summarise(providers: readonly ProviderChecks[], required: readonly CheckName[]): string {
   const passed = required.length === 1 ? "the required check" : `all ${required.length} required checks`;
   const tallies = providers.map((checked) => `${checked.provider}: ${tally(checked)}`);
   return `${passed} passed; ${tallies.join(", ")}`;
 }
 
-/** The data of the result. */
+/** Returns the data of the result. */
 export function dataOf(checked: readonly ProviderChecks[]) {
   return {
     checks: checked.flatMap(({ rows }) => rows),

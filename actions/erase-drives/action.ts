@@ -13,7 +13,7 @@ interface Erased {
 export default defineAction({
   name: "erase-drives",
   summary: "Erase the named drives of a machine that is off, and follow it to the end",
-  // A second run destroys what was written meanwhile.
+  // A second run destroys what was written after the first.
   idempotent: false,
   input: {
     drives: list({

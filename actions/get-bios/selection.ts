@@ -5,7 +5,10 @@ import { formatTable } from "../../shared/table.ts";
 
 const MOST_PATTERNS = 500;
 
-/** The attributes with these names, in any case; `*` matches any characters. Throws `usage` for a name that the BIOS lacks. */
+/**
+ * Selects attributes by name, ignoring case; `*` matches any characters. Throws `usage` for a name that the BIOS does not
+ * have.
+ */
 export function selectAttributes(state: BiosState, patterns: readonly string[]): BiosState {
   if (patterns.length > MOST_PATTERNS) throw new BmcError("usage", `more than ${MOST_PATTERNS} names`);
   const names = Object.keys({ ...state.attributes, ...state.pending });
@@ -24,7 +27,7 @@ export function selectAttributes(state: BiosState, patterns: readonly string[]):
   return { ...state, attributes: pick(state.attributes), pending: pick(state.pending) };
 }
 
-/** In linear time: each part is searched for once, behind the one before it. */
+/** Matches in linear time: each part is searched for once, after the part before it. */
 function fits(name: string, pattern: string): boolean {
   const [first = "", ...parts] = pattern.split("*");
   const last = parts.pop();
@@ -39,7 +42,7 @@ function fits(name: string, pattern: string): boolean {
   return name.length - last.length >= from && name.endsWith(last);
 }
 
-/** For people, by name. */
+/** Formats the attributes as a table sorted by name. */
 export function biosTable({ attributes, pending }: BiosState): string {
   const names = Object.keys({ ...attributes, ...pending }).toSorted();
   const text = (from: BiosState["attributes"], name: string) =>

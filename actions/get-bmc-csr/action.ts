@@ -22,7 +22,7 @@ const words = (env: string, description: string) =>
 export default defineAction({
   name: "get-bmc-csr",
   summary: "Let a BMC make a key, and get the certificate signing request (CSR) for it",
-  // Each run makes another key.
+  // Each run generates a new key.
   idempotent: false,
   input: {
     commonName: text({

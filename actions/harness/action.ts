@@ -12,26 +12,26 @@ export interface ActionContext<Fields extends InputFields> {
   /** Whether another provider may be used after TLS with one has failed (`tls.fallback`). */
   readonly tlsFallback: boolean;
   /**
-   * Another client, for one of them alone and without what was learned before: to see what is there now. Silence is
-   * an answer to it, and not tried again. Like `bmc` it is counted and closed when the action has ended.
+   * Creates another client for a single provider, without what earlier clients have learned, to find out what answers now.
+   * It does not retry when nothing answers. Like `bmc`, it is counted and closed when the action has ended.
    */
   clientFor(provider: ProviderName): BmcClient;
   readonly input: InputOf<Fields>;
-  /** Read and report what would be sent; change nothing. */
+  /** Whether to report what would be sent instead of changing anything. Reading is allowed. */
   readonly dryRun: boolean;
   readonly signal: AbortSignal;
   readonly log: Logger;
-  /** Takes the secrets of connection and input out of what a BMC said; log and message are redacted anyway. */
+  /** Removes the secrets of connection and input from what a BMC said. Log and message are redacted anyway. */
   readonly redact: Redactor;
-  /** Names an input, for errors. */
+  /** Names an input in an error message. */
   readonly nameInput: NameInput;
-  /** Records the progress, for the result of an action that is cancelled or times out. */
+  /** Records the progress for the result of an action that is cancelled or times out. */
   progress(report: ActionReport): void;
 }
 
-/** The report of a success; failures are thrown as `BmcError`s. */
+/** The report of a successful action. Failures are thrown as `BmcError`s. */
 export interface ActionReport<Data = unknown> {
-  /** For people, one line, without the provider: `off after 6.2 s (graceful)`. */
+  /** One line for people, without the provider: `off after 6.2 s (graceful)`. */
   readonly summary: string;
   readonly before?: unknown;
   readonly after?: unknown;
@@ -52,11 +52,11 @@ export class ActionFailure extends BmcError {
 export interface Action<Fields extends InputFields = InputFields, Data = unknown>
   extends ActionDescription<Fields> {
   run(context: ActionContext<NoInfer<Fields>>): Promise<ActionReport<Data>>;
-  /** The data as a table, for people; see `OUTPUT`. */
+  /** Formats the data as a table for people; see `OUTPUT`. */
   table?(data: NoInfer<Data>): string;
 }
 
-/** Infers the types of the input of `run`. */
+/** Defines an action and infers the types of the input of `run`. */
 export function defineAction<const Fields extends InputFields, Data = unknown>(
   action: Action<Fields, Data>,
 ): Action<Fields, Data> {

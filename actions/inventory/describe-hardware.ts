@@ -5,8 +5,8 @@ import { count } from "../../shared/count.ts";
 import { formatTable } from "../../shared/table.ts";
 
 /**
- * One line: `Contoso 3500 437XR1138R2: 2 processors, 128 GiB memory, 4 disks, 2 NICs`. Leaves out kinds of
- * parts that the BMC does not report.
+ * Describes hardware in one line: `Contoso 3500 437XR1138R2: 2 processors, 128 GiB memory, 4 disks, 2 NICs`. Leaves out
+ * kinds of parts that the BMC does not report.
  */
 export function describeHardware(hardware: Hardware): string {
   const { system, processors, memory, disks, nics, gpus = [], unread } = hardware;
@@ -23,7 +23,10 @@ export function describeHardware(hardware: Hardware): string {
   return `${named || "machine"}: ${reported}${describeUnread(unread, "part")}`;
 }
 
-/** Without the BMC's own sum, that of the modules is a lower bound if the size of one is unknown. */
+/**
+ * Describes the memory. If the BMC reports no sum and the size of a module is unknown, the sum of the others is a lower
+ * bound.
+ */
 function describeMemory(modules: Hardware["memory"], total: number | undefined): string | undefined {
   const sizes = modules.flatMap(({ bytes }) => (bytes === undefined ? [] : [bytes]));
   if (total !== undefined && sizes.length === 0) return `${gibibytes(total)} memory`;
@@ -39,11 +42,11 @@ function counted(number: number, what: string): string | undefined {
 interface Table {
   readonly head: readonly string[];
   readonly rows: readonly (readonly (string | number | undefined)[])[];
-  /** Columns that line up to the right. */
+  /** The columns to align to the right. */
   readonly numbers?: readonly number[];
 }
 
-/** One table per kind of part that the BMC reports; a field that it does not report is empty. */
+/** Makes one table per kind of part that the BMC reports. A field that it does not report is empty. */
 export function hardwareTables(hardware: Hardware): string {
   const tables = tablesOf(hardware)
     .map((table) => ({ ...table, rows: table.rows.filter((row) => row.some((cell) => cell !== undefined)) }))
@@ -157,12 +160,12 @@ const GIB = 1024 ** 3;
 const GB = 1_000 ** 3;
 const TB = 1_000 ** 4;
 
-/** Memory is sized in powers of two: `32 GiB`. Undefined if the size is unknown. */
+/** Formats a size in powers of two, as is usual for memory: `32 GiB`. Returns undefined if the size is unknown. */
 function gibibytes(bytes: number | undefined): string | undefined {
   return bytes === undefined ? undefined : `${rounded(bytes / GIB)} GiB`;
 }
 
-/** Disks come in powers of ten: `960.2 GB`, `7.7 TB`. Undefined where nothing is known. */
+/** Formats a size in powers of ten, as is usual for disks: `960.2 GB`, `7.7 TB`. Returns undefined if it is unknown. */
 function gigabytes(bytes: number | undefined): string | undefined {
   if (bytes === undefined) return undefined;
   return bytes < TB ? `${rounded(bytes / GB)} GB` : `${rounded(bytes / TB)} TB`;

@@ -2,22 +2,22 @@ import type { SelEntry } from "../../shared/bmc/operations/sel.ts";
 import { count } from "../../shared/count.ts";
 import { formatTable } from "../../shared/table.ts";
 
-/** From the least severe to the most. */
+/** The severities, from the least severe to the most severe. */
 export const SEVERITIES = ["ok", "warning", "critical"] as const;
 type Severity = (typeof SEVERITIES)[number];
 
 export interface Selection {
-  /** Without those that could not be read. */
+  /** The number of entries, without entries that could not be read. */
   readonly total: number;
   readonly unread: number;
   readonly critical: number;
-  /** At least as severe as requested, or not read. */
+  /** The number of entries that are at least as severe as requested, or could not be read. */
   readonly matching: number;
-  /** The newest of those, oldest first. */
+  /** The newest of the matching entries, oldest first. */
   readonly entries: readonly SelEntry[];
 }
 
-/** `limit` 0 is no limit. An entry without a severity counts as ok. */
+/** Selects entries. `limit` 0 means no limit. An entry without a severity counts as ok. */
 export function select(
   log: readonly SelEntry[],
   { limit, severity: least }: { readonly limit: number; readonly severity: Severity },
@@ -34,7 +34,7 @@ export function select(
   };
 }
 
-/** One line: `120 entries in the event log, 3 critical; 14 of at least warning, the newest 10 listed`. */
+/** Describes the selection: `120 entries in the event log, 3 critical; 14 of at least warning, the newest 10 listed`. */
 export function describeSelection(
   { total, unread, critical, matching, entries }: Selection,
   least: Severity,
@@ -51,7 +51,7 @@ export function describeSelection(
   return `${counted}${severe}${remarks.length > 0 ? `; ${remarks.join(", ")}` : ""}`;
 }
 
-/** For people; the times are UTC, as in the data. */
+/** Formats entries as a table. The times are UTC, as in the data. */
 export function selTable(entries: readonly SelEntry[]): string {
   return formatTable(
     ["time (UTC)", "severity", "id", "message"],
@@ -59,7 +59,7 @@ export function selTable(entries: readonly SelEntry[]): string {
   );
 }
 
-/** `2026-01-15 18:53:25`. */
+/** Formats a time: `2026-01-15 18:53:25`. */
 function clockTime(at: string | undefined): string {
   return at === undefined ? "" : at.replace("T", " ").replace(/(\.\d+)?Z$/, "");
 }

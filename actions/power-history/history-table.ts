@@ -9,7 +9,10 @@ interface Row {
   readonly message: string;
 }
 
-/** For people; the times are UTC, as in the data. The last restart is among the events; events without a time are at the end. */
+/**
+ * Formats the history as a table. The times are UTC, as in the data. The last restart is among the events, and events
+ * without a time are at the end.
+ */
 export function historyTable(history: PowerHistory): string {
   const { events, lastReset, bootCount, bootState, lastPowerEvent = [], unread } = history;
   const reset: Row[] = lastReset
@@ -45,13 +48,13 @@ export function historyTable(history: PowerHistory): string {
   );
 }
 
-/** Before the first later event. */
+/** Returns the position before the first later event. */
 function placeOf(time: string, events: PowerHistory["events"]): number {
   const later = events.findIndex((event) => event.time !== undefined && event.time > time);
   return later === -1 ? events.length : later;
 }
 
-/** `2026-01-15 18:53:25`. */
+/** Formats a time: `2026-01-15 18:53:25`. */
 function clockTime(at: string | undefined): string {
   return at === undefined ? "" : at.replace("T", " ").replace(/(\.\d+)?Z$/, "");
 }

@@ -8,7 +8,7 @@ import {
 import { formatTable } from "../../shared/table.ts";
 import { defineAction } from "../harness/action.ts";
 
-/** For people; a range is from the lower threshold to the upper one. */
+/** Formats sensors as a table. A range goes from the lower threshold to the upper one. */
 function sensorTable(sensors: readonly SensorReading[]): string {
   return formatTable(
     ["sensor", "kind", "reading", "health", "warning outside", "critical outside"],
@@ -21,7 +21,7 @@ function sensorTable(sensors: readonly SensorReading[]): string {
   );
 }
 
-/** `3 to 42`, `up to 95`, `from 600`, or nothing. */
+/** Formats a range: `3 to 42`, `up to 95`, `from 600`, or nothing. */
 function rangeOf(thresholds: SensorThresholds, level: "Warning" | "Critical"): string {
   const lower = thresholds[`lower${level}`];
   const upper = thresholds[`upper${level}`];

@@ -9,7 +9,7 @@ import { parseTasks } from "./parse-tasks.ts";
 import { type DoneTasks, planTasks, runTasks } from "./run-tasks.ts";
 import type { Task } from "./task.ts";
 
-/** Any text is read, so that its problems come one by one. */
+/** Accepts any text, so that each of its problems is reported separately. */
 const taskList = (env: string) =>
   z.pipe(
     z.string(),
@@ -24,7 +24,7 @@ interface TasksInput {
 export default defineAction({
   name: "run-tasks",
   summary: "Run a list of Rufio-style power, boot and media tasks in order, with one BMC session",
-  // A list may cycle or reset, and its first tasks may undo what its last have done.
+  // A list may cycle or reset, and its first tasks may undo what its last tasks have done.
   idempotent: false,
   input: {
     tasks: {

@@ -5,12 +5,12 @@ import { parseYaml } from "../../shared/document/yaml-document.ts";
 import { TaskList } from "./rufio-task.ts";
 import type { Task } from "./task.ts";
 
-/** A hundred tasks with long URLs are a third of it. */
+/** A hundred tasks with long URLs take a third of this. */
 const LARGEST_CHARACTERS = 65_536;
 
 const SHAPE = "must be a list of tasks, or a document whose tasks or spec.tasks is such a list";
 
-/** The forms of a document, and where each has the list. */
+/** A form of the document, and where it holds the list of tasks. */
 interface Form {
   readonly listPath: readonly string[];
   readonly schema: z.ZodMiniType<readonly Task[]>;
@@ -26,7 +26,7 @@ const wrapped: Form = {
   ),
 };
 
-/** The connection determines the machine, so a Job's own `machineRef` is ignored. */
+/** A Job's `machineRef` is ignored, because the connection determines the machine. */
 const job: Form = {
   listPath: ["spec", "tasks"],
   schema: z.pipe(
@@ -45,7 +45,7 @@ const refused: RefusedKeys = {
   operations: "belongs to Rufio's v1alpha2: name the list tasks, with the fields of v1alpha1",
 };
 
-/** Reads a list of tasks, YAML or JSON. Every problem names `source`, its line and its task. */
+/** Reads a list of tasks in YAML or JSON. Every problem names `source`, its line and its task. */
 export function parseTasks(source: string, text: string): Checked<readonly Task[]> {
   if (text.length > LARGEST_CHARACTERS) {
     return { ok: false, problems: [{ source, message: `is longer than ${LARGEST_CHARACTERS} characters` }] };

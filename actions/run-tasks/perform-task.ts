@@ -5,11 +5,11 @@ import type { PowerVerb, Task } from "./task.ts";
 
 export interface PowerTimeouts {
   readonly softTimeoutMs: number;
-  /** To reach a state. */
+  /** How long reaching a state may take. */
   readonly timeoutMs: number;
 }
 
-/** Carries a task out and sees that it came true. Rejects with a `BmcError`. */
+/** Performs a task and verifies its effect. Rejects with a `BmcError`. */
 export async function performTask(
   task: Task,
   bmc: BmcClient,
@@ -34,7 +34,7 @@ export async function performTask(
   }
 }
 
-/** Maps Rufio's verbs: `off` forces and `soft` asks; the BMC itself cycles; a machine that is off is not reset. */
+/** Translates Rufio's verbs: `off` forces and `soft` asks. The BMC itself does a cycle. A machine that is off is not reset. */
 export function powerRequest(verb: PowerVerb, { softTimeoutMs, timeoutMs }: PowerTimeouts): PowerRequest {
   switch (verb) {
     case "on":

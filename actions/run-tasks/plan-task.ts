@@ -8,7 +8,7 @@ import type { PowerState } from "../../shared/contract/vocabulary.ts";
 import { type PowerTimeouts, powerRequest } from "./perform-task.ts";
 import type { Task } from "./task.ts";
 
-/** The assumed state of a machine; absent fields are as they are now. */
+/** The assumed state of a machine. Fields that are absent are as they are now. */
 export interface Assumed {
   readonly power?: PowerState;
   readonly boot?: BootOverride;
@@ -17,11 +17,11 @@ export interface Assumed {
 
 export interface TaskPlan {
   readonly steps: readonly string[];
-  /** The present state that it would meet, for people; empty where one is assumed or cannot be read. */
+  /** The present state that the task would find; empty if the state is assumed or cannot be read. */
   readonly now: string;
 }
 
-/** What a task would send. Reads no state that is assumed, and changes nothing. */
+/** Plans what a task would send. Does not read a state that is assumed, and changes nothing. */
 export async function planTask(
   task: Task,
   bmc: BmcClient,
@@ -68,7 +68,7 @@ export function afterTask(task: Task, assumed: Assumed): Assumed {
   }
 }
 
-/** A machine on which the task has something to do. */
+/** Returns the state of a machine on which the task has something to do. */
 export function undone(task: Task): Assumed {
   switch (task.kind) {
     case "status":

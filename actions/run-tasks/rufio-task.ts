@@ -6,7 +6,7 @@ import { POWER_ACTIONS, type Task } from "./task.ts";
 
 const MOST_TASKS = 100;
 
-/** YAML 1.1 and what converts with it reads a bare `on` as true. */
+/** The message for a Boolean, because YAML 1.1, and tools based on it, read a bare `on` as true. */
 const BARE_SWITCH = "is true or false: put on and off in quotes";
 
 const PowerAction = z.enum(POWER_ACTIONS, {
@@ -42,7 +42,7 @@ const oneThing = z.superRefine<object>(
   (task, context) => {
     const named = Object.keys(task);
     const refuse = (message: string) => context.addIssue({ code: "custom", message, input: task });
-    // Unknown keys are gone by now, and have problems of their own.
+    // Unknown keys have been removed by now and have their own problems.
     const isEmpty = named.length === 0 && context.issues.length === 0;
     if (isEmpty) refuse(`does nothing: name one of ${KINDS.join(", ")}`);
     if (named.length > 1) refuse(`names ${named.join(" and ")}: a task does one thing`);
@@ -50,7 +50,7 @@ const oneThing = z.superRefine<object>(
   { when: ({ value }) => typeof value === "object" && value !== null && !Array.isArray(value) },
 );
 
-/** One of Rufio's tasks (`Action` of its Job and Task, bmc.tinkerbell.org/v1alpha1), names as they are there. */
+/** One of Rufio's tasks (`Action` of its Job and Task, bmc.tinkerbell.org/v1alpha1) with Rufio's field names. */
 const RufioTask = z.strictObject(fields).check(oneThing);
 type RufioTask = z.infer<typeof RufioTask>;
 
@@ -61,7 +61,7 @@ export const TaskList = z.pipe(
   z.transform((list): readonly Task[] => list.flatMap(tasksOf)),
 );
 
-/** Exactly one by the schema's rule. */
+/** Returns the tasks. The schema ensures that there is exactly one. */
 function tasksOf(task: RufioTask): readonly Task[] {
   const { powerAction, bootDevice, oneTimeBootDeviceAction: oneTime, virtualMediaAction: media } = task;
   if (powerAction === "status") return [{ kind: "status" }];

@@ -20,13 +20,13 @@ interface DoneTask {
 }
 
 export interface DoneTasks {
-  /** In order; after a failure those before it. */
+  /** The completed tasks in order. After a failure, the tasks before it. */
   readonly tasks: readonly DoneTask[];
 }
 
 /**
- * Carries the tasks out one after another, once none of them is known to be impossible. Rejects at the first that
- * fails, with what was done before it.
+ * Performs the tasks one after another, provided that none is known to be impossible. Rejects at the first failure, with
+ * what was done before it.
  */
 export async function runTasks(
   { bmc, signal, log, progress }: TasksContext,
@@ -58,9 +58,9 @@ export async function runTasks(
 }
 
 /**
- * Plans what comes after the first task, which itself says so before it changes anything, and rejects with what none
- * of the providers or the BMC offers. Virtual media go first: often no provider has them, which shows without a
- * packet.
+ * Plans the tasks after the first, which checks itself before it changes anything. Rejects if no provider, or not the BMC,
+ * offers what a task needs. Virtual media are checked first: often no provider supports them, which is known without a
+ * request.
  */
 async function refuseImpossible(
   { bmc, signal }: Pick<TasksContext, "bmc" | "signal">,
@@ -78,7 +78,7 @@ async function refuseImpossible(
   }
 }
 
-/** What each task would send, the later ones as if the earlier were done. */
+/** Plans what each task would send, assuming for later tasks that earlier ones are done. */
 export async function planTasks(
   { bmc, signal }: Pick<TasksContext, "bmc" | "signal">,
   tasks: readonly Task[],
@@ -109,7 +109,7 @@ function describeDone(done: readonly DoneTask[]): readonly string[] {
   return done.map(({ message }, index) => `task ${index + 1} done: ${message}`);
 }
 
-/** The reason first: what follows may be cut off. */
+/** Adds the place to an error. The reason comes first, because the rest may be cut off. */
 function inPlace(thrown: unknown, place: string, also: readonly string[]): BmcError {
   const error = BmcError.from(thrown);
   const message = [`${place}: ${error.message}`, ...also].join("; ");

@@ -1,7 +1,7 @@
 import type { BootRequest } from "../../shared/bmc/operations/boot-port.ts";
 import { describeRequest } from "../../shared/bmc/operations/boot-port.ts";
 
-/** What `powerAction` may be: Rufio's words, of which `status` reads, and one of this project's. */
+/** The values of `powerAction`: Rufio's verbs, of which `status` only reads, and one of this project. */
 export const POWER_ACTIONS = ["on", "off", "soft", "soft-then-hard", "cycle", "reset", "status"] as const;
 
 export type PowerVerb = Exclude<(typeof POWER_ACTIONS)[number], "status">;
@@ -10,10 +10,10 @@ export type Task =
   | { readonly kind: "status" }
   | { readonly kind: "power"; readonly verb: PowerVerb }
   | { readonly kind: "boot"; readonly request: BootRequest }
-  /** Without a URL it ejects. */
+  /** Ejects the medium if there is no URL. */
   | { readonly kind: "media"; readonly url: string | undefined };
 
-/** For people: `off`, `boot pxe once (uefi)`, `insert http://...`. */
+/** Names a task for display: `off`, `boot pxe once (uefi)`, `insert http://...`. */
 export function nameOf(task: Task): string {
   switch (task.kind) {
     case "status":

@@ -7,7 +7,7 @@ import { type DryRunData, reportPlan } from "../harness/run/dry-run.ts";
 
 const FILE = "SCREENSHOT_FILE";
 const INLINE = "SCREENSHOT_INLINE";
-/** A worker reads at most 4 MiB of result, and base64 adds a third. */
+/** The largest image in a result. A worker reads at most 4 MiB of result, and base64 adds a third. */
 const LARGEST_INLINE = 3_000_000;
 
 interface ScreenshotData {
@@ -15,7 +15,7 @@ interface ScreenshotData {
   readonly mediaType: string;
   readonly size: number;
   readonly sha256: string;
-  /** In base64. */
+  /** The image in base64. */
   readonly image?: string;
 }
 

@@ -2,8 +2,8 @@ import type { BiosAttributes } from "../../shared/bmc/operations/bios-registry.t
 import { BiosAttributeValues } from "../../shared/contract/bios-attributes.ts";
 
 /**
- * `Name=Value` with commas between, or one on each line if there are several lines; for names and values with commas or `=`, a
- * JSON object. Undefined if it is neither, empty, or has a name twice.
+ * Parses `Name=Value` pairs, separated by commas or, if there are several lines, one per line. Names and values with commas
+ * or `=` need a JSON object. Returns undefined if the text is neither, is empty, or has a name twice.
  */
 export function parseBiosAttributes(text: string): BiosAttributes | undefined {
   const given = text.trim();

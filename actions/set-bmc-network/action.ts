@@ -56,7 +56,7 @@ const input = {
   }),
 } as const;
 
-/** Classes of failures after which the BMC may be hard to reach. */
+/** The classes of failures after which the BMC may be hard to reach. */
 const LOST = ["auth", "timeout", "tls", "unreachable", "verify"];
 
 export default defineAction<typeof input, DryRunData | NetworkData>({
@@ -93,7 +93,7 @@ export default defineAction<typeof input, DryRunData | NetworkData>({
     } catch (thrown) {
       const error = BmcError.from(thrown);
       if (!sent || !LOST.includes(error.class)) throw error;
-      // Where the BMC can be reached now is not known.
+      // It is unknown where the BMC can be reached now.
       const back = goBack(sent);
       const way = back === undefined ? "" : `; settings before: ${back}`;
       const { uncertain } = error;

@@ -10,7 +10,7 @@ import { defined } from "../../shared/defined.ts";
 import { ipv4Number, ipv4Prefix } from "../../shared/ip-address.ts";
 import type { InputField, NameInput } from "../harness/input/input.ts";
 
-/** An address, and its subnet if it was given. */
+/** An address, with its subnet if one was given. */
 export interface GivenAddress {
   readonly address: string;
   readonly prefix?: number;
@@ -18,7 +18,7 @@ export interface GivenAddress {
 
 const EXPECTED_ADDRESS = "is not an IPv4 address with a prefix length or mask, such as 192.0.2.12/24";
 
-/** `192.0.2.12`, `192.0.2.12/24` or `192.0.2.12/255.255.255.0`; undefined if it is none of these. */
+/** Reads `192.0.2.12`, `192.0.2.12/24` or `192.0.2.12/255.255.255.0`. Returns undefined for anything else. */
 function readAddress(text: string): GivenAddress | undefined {
   const [address = "", subnet, ...rest] = text.trim().split("/");
   if (rest.length > 0 || ipv4Number(address) === undefined) return undefined;
@@ -44,8 +44,8 @@ export const addressField = {
 } as const satisfies InputField<GivenAddress>;
 
 /**
- * The inputs of this action that restore these settings of a BMC, which is now at another host if one is given. Undefined if they
- * would not, such as those of an interface without a subnet or of an address from the BIOS.
+ * Returns the inputs of this action that restore the given settings of a BMC, which is now at another host if one is given.
+ * Returns undefined if they cannot be restored, such as an interface without a subnet or an address from the BIOS.
  */
 export function goBackInput(
   before: NetworkSettings,
@@ -61,7 +61,7 @@ export function goBackInput(
     prefix: isStatic ? prefix : undefined,
     gateway: isStatic ? (gateway ?? ("none" as const)) : undefined,
     vlan,
-    // A name with a domain, which cannot be set, matters only where it was changed.
+    // A name with a domain cannot be set, so it matters only if it was changed.
     hostName:
       (keeps.hostName !== undefined || HOST_NAME.test(hostName ?? "")) && hostName ? hostName : undefined,
   });

@@ -14,13 +14,13 @@ const UNITS: Readonly<Record<string, number>> = {
 
 interface Parsed {
   readonly volumes: readonly WantedVolume[];
-  /** Empty if the text is right. */
+  /** Empty if the text is valid. */
   readonly problems: readonly string[];
 }
 
 /**
- * Volumes as `NAME LEVEL drives=... [size=...] [media=...] [min=...]`, with semicolons or line breaks between. `drives` is a number,
- * or IDs with commas between.
+ * Parses volumes of the form `NAME LEVEL drives=... [size=...] [media=...] [min=...]`, separated by semicolons or line
+ * breaks. `drives` is a number, or IDs separated by commas.
  */
 export function parseVolumes(given: string): Parsed {
   if (given.length > LONGEST_TEXT) return { volumes: [], problems: ["is too long"] };
@@ -83,7 +83,7 @@ function drivesOf(text: string): number | readonly string[] | undefined {
   return ids.length <= MOST_DRIVES && ids.every(isId) && new Set(ids).size === ids.length ? ids : undefined;
 }
 
-/** Null if it is no size. */
+/** Parses a size. Returns null if the text is not a size. */
 function bytesOf(text: string | undefined): number | undefined | null {
   if (text === undefined) return undefined;
   const [, number = "", unit = ""] = /^(\d{1,6}(?:\.\d{1,3})?)(GB|TB|GiB|TiB)$/.exec(text) ?? [];

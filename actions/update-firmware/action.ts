@@ -13,7 +13,7 @@ const FILE = "FIRMWARE_FILE";
 export default defineAction({
   name: "update-firmware",
   summary: "Update a machine's firmware, follow the update and verify the version",
-  // Without a version, every run installs it again.
+  // Without a version, every run installs the image again.
   idempotent: false,
   input: {
     uri: text({

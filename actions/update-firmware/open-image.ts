@@ -4,10 +4,10 @@ import { basename } from "node:path";
 import type { FirmwareImage } from "../../shared/bmc/operations/firmware-driver.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 
-/** Images are tens to hundreds of megabytes. */
+/** A generous limit: images are tens to hundreds of megabytes. */
 const LARGEST_BYTES = 4 * 1024 ** 3;
 
-/** A file to upload, which is read when it is sent. One that changes after this cannot be read any more. Throws `usage`. */
+/** Opens a file for upload, which is read when it is sent. Reading fails if the file has changed since. Throws `usage`. */
 export async function openImage(
   file: string,
   sha256: string | undefined,
@@ -20,7 +20,7 @@ export async function openImage(
   if (sha256 !== undefined) {
     const found = await digest(content, signal);
     if (found !== sha256.toLowerCase())
-      // Without what it has: the digest of a short secret would tell the secret.
+      // The actual digest is not shown, because the digest of a short secret would reveal the secret.
       throw new BmcError("usage", `${file} does not have the SHA-256 ${sha256}`);
   }
   return { name: basename(file), content };

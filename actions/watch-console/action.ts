@@ -5,13 +5,16 @@ import { type ActionReport, defineAction } from "../harness/action.ts";
 import { boolean, duration, text } from "../harness/input/input.ts";
 import { reportPlan } from "../harness/run/dry-run.ts";
 
-/** A regular expression whose time is linear in the line: lines come from the machine, patterns from templates. Throws. */
+/**
+ * Compiles a regular expression that matches in linear time, because lines come from the machine and patterns from
+ * templates. Throws if it is invalid.
+ */
 function linePattern(source: string): LinePattern {
   const expression = RE2JS.compile(source);
   return { source, test: (line) => expression.matcher(line).find() };
 }
 
-/** Why it is no pattern; undefined if it is one. */
+/** Returns why the text is not a pattern, or undefined if it is one. */
 function patternProblem(source: string): string | undefined {
   try {
     linePattern(source);

@@ -9,14 +9,14 @@ import { flagOf, type InputField } from "../../actions/harness/input/input.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Flag } from "./flag.ts";
 
-/** The flags of an action, in the order of its help. Secrets have no flags. */
+/** Returns the flags of an action in the order of its help. Secrets have no flags. */
 export function actionFlags(action: Pick<Action, "input">): readonly Flag[] {
   const connection = [machineField, connectionFile, ...connectionFieldTable];
   const fields: readonly InputField[] = [...Object.values(action.input), ...commonFields, ...connection];
   return [...fields.filter(({ secret }) => !secret).map(flagOfField), ...INVENTORY, HELP];
 }
 
-/** `cli/machines/select-machines.ts` reads them. */
+/** The flags that `cli/machines/select-machines.ts` reads. */
 const INVENTORY: readonly Flag[] = [
   inventoryFlag("--inventory", "run on machines of this inventory", { paths: "files" }),
   inventoryFlag("--all", "run on every machine of the inventory", { value: "none" }),

@@ -1,4 +1,4 @@
-/** Also works with bash 3.2 of macOS, where missing features fail silently. */
+/** The script also works with bash 3.2 of macOS, where missing features fail silently. */
 export const bashScript = `# bash completion of pbnj-worker, from: pbnj-worker completion bash
 _pbnj_worker() {
   local program kind= value

@@ -2,12 +2,12 @@ import type { Command, Option } from "commander";
 import type { Flag } from "./flag.ts";
 import { type Completion, nothing } from "./flag.ts";
 
-/** The flags of a commander command. Their values come from the placeholders in the help: `<a|b>`, `<file>`. */
+/** Returns the flags of a commander command. Their values come from the placeholders in the help: `<a|b>`, `<file>`. */
 export function commandFlags(command: Command): readonly Flag[] {
   return command.createHelp().visibleOptions(command).map(flagOfOption);
 }
 
-/** What a command accepts besides flags: its subcommands, the choices of its argument, or a file. */
+/** Returns what a command accepts besides flags: its subcommands, the choices of its argument, or a file. */
 export function operandOf(command: Command): Completion {
   if (command.commands.length > 0) {
     return {

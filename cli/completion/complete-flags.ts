@@ -2,8 +2,8 @@ import { defined } from "../../shared/defined.ts";
 import { type Candidate, type Completion, type Flag, nothing } from "./flag.ts";
 
 /**
- * The candidates for `current`: a flag, the value of the flag before it, or the command's argument, of which there is at most
- * one.
+ * Returns the candidates for `current`: a flag, the value of the flag before it, or the command's argument, of which there
+ * is at most one.
  */
 export function completeFlags(
   flags: readonly Flag[],
@@ -25,7 +25,7 @@ export function completeFlags(
   return { candidates: [...values.candidates, ...named] };
 }
 
-/** The flags given so far, and the flag whose value comes next. */
+/** Returns the flags given so far and the flag that expects a value next. */
 function read(flags: readonly Flag[], earlier: readonly string[]) {
   const given = new Set<string>();
   let operands = 0;
@@ -42,7 +42,7 @@ function read(flags: readonly Flag[], earlier: readonly string[]) {
   return { given, operands, pending };
 }
 
-/** Splits `--mode=soft`; the value is undefined without `=`. */
+/** Splits `--mode=soft`. The value is undefined without `=`. */
 function splitFlag(word: string): readonly [string, string | undefined] {
   const at = word.startsWith("--") ? word.indexOf("=") : -1;
   return at < 0 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)];

@@ -1,4 +1,4 @@
-/** For a file `_pbnj-worker` in `fpath`, or for `source` after `compinit`. */
+/** The script works as a file `_pbnj-worker` in `fpath`, or with `source` after `compinit`. */
 export const zshScript = `#compdef pbnj-worker
 # zsh completion of pbnj-worker, from: pbnj-worker completion zsh
 _pbnj-worker() {

@@ -1,6 +1,6 @@
 import type { Presence } from "../../shared/bmc/providers/ipmi/session/presence.ts";
 
-/** Where to look: a host, and the port of Redfish if SSDP named one. */
+/** A host to probe, with the port of Redfish if SSDP named one. */
 export interface Target {
   readonly host: string;
   readonly redfishPort?: number;
@@ -14,14 +14,14 @@ export interface Ports {
 }
 
 export interface FoundCertificate {
-  /** SHA-256 in hex. */
+  /** The SHA-256 fingerprint in hex. */
   readonly fingerprint: string;
   readonly subject: string;
-  /** Whether the system's authorities verify it for the host. */
+  /** Whether the system's authorities verify the certificate for the host. */
   readonly isTrusted: boolean;
 }
 
-/** All text is the BMC's own, shortened. */
+/** What the Redfish service root says. The BMC chose all text in it; long text is shortened. */
 export interface FoundRedfish {
   readonly port: number;
   readonly version?: string;
@@ -38,7 +38,7 @@ export interface FoundAmt {
   readonly certificate?: FoundCertificate;
 }
 
-/** What answered at a host, at least one of the three. */
+/** What answered at a host: at least one of the three protocols. */
 export interface FoundBmc {
   readonly host: string;
   readonly redfish?: FoundRedfish;

@@ -17,9 +17,9 @@ const REFUSED_KEYS = {
     "is a secret and must not be in this file: put it into a file and name that with passwordFile, or a variable with passwordEnv",
 };
 
-/** A user name and password to try, and where they are. */
+/** A user name and password to try, and where they come from. */
 export interface Candidate {
-  /** Its position in the file, from 1. */
+  /** The position in the file, counted from 1. */
   readonly number: number;
   /** Where the credentials come from, in the inventory's form with absolute paths. */
   readonly source: Credentials;
@@ -32,8 +32,8 @@ const CandidatesFile = z.strictObject({
 });
 
 /**
- * Reads the file of `--credentials` and the secrets that it names. Adds what is wrong to `problems`. A user name and password that
- * are the same as earlier ones are left out, because each is tried once.
+ * Reads the file of `--credentials` and the secrets that it names. Adds what is wrong to `problems`. A pair of user name and
+ * password that occurred before is left out, because each pair is tried once.
  */
 export async function readCandidates(
   path: string,
@@ -63,7 +63,7 @@ export async function readCandidates(
   }
   const candidates: Candidate[] = [];
   for (const [index, credentials] of file.data.credentials.entries()) {
-    // Only its credentials are used.
+    // Only the credentials of this connection are used.
     const written = { name: "candidate", host: "candidate", credentials };
     const parsed = MachineEntry.safeParse(written);
     if (!parsed.success) {

@@ -31,15 +31,15 @@ export interface Composed {
 
 export interface ComposeOptions {
   readonly format: Format;
-  /** Namespace of the objects that are written. */
+  /** The namespace of the objects. */
   readonly namespace: string;
-  /** Whether fingerprints that no authority verifies are written. */
+  /** Whether fingerprints of certificates that no authority verifies are written. */
   readonly trustOnFirstUse: boolean;
 }
 
 /**
- * The text of an inventory, or of Machine and Hardware objects. BMCs that no provider can use are left out, and from objects
- * those without accepted credentials, because a Machine needs a Secret.
+ * Returns the text of an inventory, or of Machine and Hardware objects. BMCs that no provider can use are left out. Objects
+ * also leave out BMCs without accepted credentials, because a Machine needs a Secret.
  */
 export function compose(found: readonly Discovered[], options: ComposeOptions): Composed {
   const isObjects = options.format === "objects";
@@ -68,7 +68,7 @@ function named(found: readonly Discovered[]): readonly Named[] {
   });
 }
 
-/** A serial number is the BMC's text: only letters and digits of it become a name. */
+/** Makes a name from the letters and digits of a serial number, which the BMC chose. */
 function serialName({ login }: Discovered): string | undefined {
   const serial = login?.state === "accepted" ? login.machine?.serial : undefined;
   const safe = (serial ?? "")
@@ -170,7 +170,7 @@ function objectsOf(machine: Named, options: ComposeOptions): string {
       metadata: { name, namespace },
       spec: {
         bmcRef: { apiGroup: KINDS.rufioMachine.group, kind: KINDS.rufioMachine.kind, name },
-        // Nothing boots from the network before a person has chosen its interface.
+        // Nothing boots from the network until a person has chosen the interface.
         interfaces: macs.map((mac) => ({
           dhcp: { mac },
           netboot: { allowPXE: false, allowWorkflow: false },
@@ -181,7 +181,7 @@ function objectsOf(machine: Named, options: ComposeOptions): string {
   return objects.map((object) => `---\n${comment(bmc)}${stringify(object, YAML_FORMAT)}`).join("");
 }
 
-/** What a person compares with the label of the machine. */
+/** A comment for comparison with the label on the machine. */
 function comment({ login, redfish }: Discovered): string {
   const machine = login?.state === "accepted" ? login.machine : undefined;
   const { vendor, model } = machine ?? { vendor: redfish?.vendor, model: redfish?.product };

@@ -57,7 +57,7 @@ interface Checked {
   readonly ports: Ports;
 }
 
-/** Looks for BMCs. Resolves to the exit code; ends the process for a wrong command line. */
+/** Looks for BMCs. Resolves to the exit code, or ends the process if the command line is wrong. */
 export async function discover(
   words: readonly string[],
   flags: DiscoverFlags,
@@ -156,7 +156,7 @@ async function write(results: readonly Discovered[], flags: DiscoverFlags): Prom
   return EXIT_OK;
 }
 
-/** A host name and its address are one target. Names that cannot be resolved are reported and left out. */
+/** Merges a host name and its address into one target. Names that cannot be resolved are reported and left out. */
 async function distinctTargets(
   hosts: readonly string[],
   services: readonly Target[],
@@ -177,7 +177,7 @@ async function distinctTargets(
   return [...byAddress.values()];
 }
 
-/** Rejects if the name cannot be resolved. */
+/** Resolves a host name. Rejects if that fails. */
 async function addressOf(host: string, signal: AbortSignal): Promise<string | undefined> {
   if (isIP(host) !== 0) return host;
   return (await withTimeout(LOOKUP_TIMEOUT_MS, signal, () => lookup(host))).address;

@@ -3,14 +3,15 @@ import { isIpv6 } from "../../shared/ip-address.ts";
 import { isUnicast } from "./targets.ts";
 
 const KEA_HEADER = /^address,/;
-/** An epoch or 0, then MAC address or IAID, then the address. */
+/** A lease: an epoch or 0, a MAC address or IAID, and the address. */
 const DNSMASQ_LINE = /^\d{1,12} \S+ (\S+) \S+ \S+$/;
 const ISC_LEASE = /^\s*(?:lease|iaaddr)\s+(\S+)\s*\{/;
 const ISC_STATE = /^\s*binding\s+state\s+(\w+)\s*;/;
 
 /**
- * The addresses of a DHCP server's leases that are in use: leases files of dnsmasq, lease databases of ISC dhcpd
- * (dhcpd.leases(5)) and CSV files of Kea's memfile backend. Undefined for any other format. The last entry of an address counts.
+ * Returns the addresses of a DHCP server's leases that are in use. Reads leases files of dnsmasq, lease databases of ISC
+ * dhcpd (dhcpd.leases(5)) and CSV files of Kea's memfile backend; returns undefined for any other format. The last entry of
+ * an address counts.
  */
 export function readLeases(text: string): readonly string[] | undefined {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "" && !line.startsWith("#"));
@@ -34,7 +35,7 @@ function readDnsmasq(lines: readonly string[]): Leases {
   );
 }
 
-/** Kea writes commas inside a field as `&#x2c`. State 0 is in use; a lifetime of 0 is a deletion. */
+/** Reads Kea's CSV, in which a comma inside a field is `&#x2c`, state 0 means in use, and a lifetime of 0 is a deletion. */
 function readKea([header = "", ...lines]: readonly string[]): Leases {
   const columns = header.split(",");
   const [state, lifetime] = [columns.indexOf("state"), columns.indexOf("valid_lifetime")];
@@ -47,7 +48,7 @@ function readKea([header = "", ...lines]: readonly string[]): Leases {
   );
 }
 
-/** Undefined without any lease. */
+/** Returns undefined if there is no lease. */
 function readIsc(lines: readonly string[]): Leases | undefined {
   const leases = new Map<string, boolean>();
   let address: string | undefined;

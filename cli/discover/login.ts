@@ -14,7 +14,7 @@ import { brief } from "./probes.ts";
 
 type LoginProvider = "redfish" | "ipmi" | "amt";
 
-/** What the BMC reports of its machine, shortened and checked. */
+/** What the BMC reports about its machine, shortened and checked. */
 export interface FoundMachine {
   readonly vendor?: string;
   readonly model?: string;
@@ -23,7 +23,7 @@ export interface FoundMachine {
 }
 
 export type Login =
-  /** `problem`: the credentials work, but the machine could not be read. */
+  /** The credentials were accepted. `problem` says why the machine could not be read. */
   | {
       readonly state: "accepted";
       readonly provider: LoginProvider;
@@ -33,31 +33,31 @@ export type Login =
     }
   | { readonly state: "refused"; readonly provider: LoginProvider; readonly attempts: number }
   | { readonly state: "failed"; readonly provider: LoginProvider; readonly problem: string }
-  /** Nothing was sent. `sameAs` is another address of this BMC. */
+  /** Nothing was sent to this address. `sameAs` is another address of the same BMC. */
   | { readonly state: "skipped"; readonly problem: string; readonly sameAs?: string };
 
 export interface LoginOptions {
-  /** Credentials to try per BMC. */
+  /** The number of credentials to try per BMC. */
   readonly attempts: number;
-  /** Whether a certificate that no authority verifies, or none, may receive credentials. */
+  /** Whether credentials may be sent without TLS, or under a certificate that no authority verifies. */
   readonly trustOnFirstUse: boolean;
   readonly concurrency: number;
-  /** For one connection. */
+  /** The timeout for one connection. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly lines: ProgressLines;
 }
 
 const REQUEST_TIMEOUT_MS = 30_000;
-/** For one login and the reads that follow. */
+/** The timeout for one login and the reads that follow. */
 const LOGIN_TIMEOUT_MS = 180_000;
 const MOST_MACS = 64;
 const MAC = /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/;
 
 /**
  * Tries the candidates at each BMC, one after the other, until one is accepted. Uses one provider per BMC, because the same
- * account may be behind all of them, and one attempt per candidate: accounts lock. Anything but a refused login ends the
- * attempts. Rejects only when the signal aborts.
+ * account may be behind all of them, and one attempt per candidate, because accounts lock. Any failure but a refused login
+ * ends the attempts. Rejects only when the signal aborts.
  */
 export function tryLogins(
   bmcs: readonly FoundBmc[],
@@ -79,7 +79,7 @@ export function tryLogins(
   return mapLimited(bmcs, { mostAtATime: options.concurrency, work, failed }, signal);
 }
 
-/** A BMC with several addresses: its UUID and certificate. Either alone may be a vendor's default. */
+/** Identifies a BMC with several addresses by its UUID and its certificate. Either alone may be a vendor's default. */
 function identityOf({ redfish }: FoundBmc): string | undefined {
   return redfish?.uuid && `${redfish.uuid} ${redfish.certificate.fingerprint}`;
 }
@@ -118,7 +118,10 @@ async function tryLogin(
   return { state: "refused", provider, attempts: tried.length };
 }
 
-/** IPMI needs no certificate: a BMC proves that it knows the password before it receives anything made of it (RAKP 2). */
+/**
+ * Chooses the provider for a login. IPMI needs no certificate: a BMC proves that it knows the password before it receives
+ * anything derived from it (RAKP 2).
+ */
 function providerFor({ redfish, ipmi, amt }: FoundBmc, trusts: boolean): LoginProvider | undefined {
   if (redfish && (trusts || redfish.certificate.isTrusted)) return "redfish";
   if (ipmi && ipmi.version !== "rmcp" && ipmi.version !== "1.5") return "ipmi";
@@ -138,7 +141,7 @@ async function loginOnce(
   signal: AbortSignal,
 ): Promise<Login> {
   const { open } = await loadProvider(provider);
-  // The client would repeat what a busy or silent BMC did not answer; a provider makes one attempt.
+  // One attempt only, because the client would repeat a request that a busy or silent BMC did not answer.
   const session = await open(
     connectionTo(bmc, provider, candidate, timeoutMs),
     { clock, log: silentLogger },
@@ -168,16 +171,16 @@ function connectionTo(
     providers: [provider],
     connectTimeoutMs,
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
-    // The certificate that was shown, and no other.
+    // Only the certificate that the BMC presented is accepted.
     tls: certificate && { fingerprint: certificate.fingerprint },
-    // A login is one request; with basic authentication every request is one.
+    // A login is one request, but with basic authentication every request is a login.
     redfish: { port: redfish?.port, auth: "session" },
     ipmi: { port: ipmi?.port },
     amt: amt && { port: amt.port, scheme: amt.scheme },
   });
 }
 
-/** Undefined if the provider cannot read it. */
+/** Reads the machine's identity. Resolves to undefined if the provider cannot read it. */
 async function readMachine(session: Session, signal: AbortSignal): Promise<FoundMachine | undefined> {
   if (!session.inventory) return undefined;
   const { system, nics } = await session.inventory.read(signal);
@@ -187,7 +190,7 @@ async function readMachine(session: Session, signal: AbortSignal): Promise<Found
   return { ...texts, macs: [...new Set(macs)].slice(0, MOST_MACS) };
 }
 
-/** Whether a text is one interface's MAC address: neither zero nor a group's (IEEE 802, bit 0 of the first byte). */
+/** Whether a text is the MAC address of one interface: not zero and not a group address (IEEE 802, bit 0 of the first byte). */
 function isMac(text: string): boolean {
   return MAC.test(text) && text !== "00:00:00:00:00:00" && (Number.parseInt(text.slice(0, 2), 16) & 1) === 0;
 }

@@ -9,7 +9,7 @@ import { readCertificate } from "../inventory/pin/read-certificate.ts";
 import type { FoundAmt, FoundCertificate, FoundRedfish } from "./bmc.ts";
 
 export interface ProbeOptions {
-  /** For the connection with its TLS handshake, and for the answer. */
+  /** The timeout for the connection with its TLS handshake, and for the answer. */
   readonly timeoutMs: number;
   /** Awaited before each connection. */
   readonly turn: (signal: AbortSignal) => Promise<void>;
@@ -28,7 +28,10 @@ const ServiceRoot = z.object({
   UUID: lenient(z.string()),
 });
 
-/** The service root, which needs no login (DSP0266, "Service root request"). Rejects unless the answer is one. */
+/**
+ * Reads the service root, which needs no login (DSP0266, "Service root request"). Rejects if the answer is not a service
+ * root.
+ */
 export async function probeRedfish(
   host: string,
   port: number,
@@ -61,11 +64,11 @@ export async function probeRedfish(
   }
 }
 
-/** Intel AMT's name in every answer, also without a login. */
+/** The name of Intel AMT's web server, which is in every answer, even without a login. */
 const AMT_SERVER =
   /^Intel\(R\) (?:Active Management Technology|Standard Manageability)(?:[ /]([\d.]{1,20}))?/i;
 
-/** The web server of Intel AMT. Rejects unless it answers as AMT does. */
+/** Probes the web server of Intel AMT. Rejects if the answer is not AMT's. */
 export async function probeAmt(
   host: string,
   { port, scheme }: Pick<FoundAmt, "port" | "scheme">,
@@ -97,7 +100,7 @@ export async function probeAmt(
   }
 }
 
-/** Reads the certificate, and returns an endpoint that accepts only this one. */
+/** Reads the certificate and returns an endpoint that accepts only this certificate. */
 async function openTls(host: string, port: number, { timeoutMs, turn }: ProbeOptions, signal: AbortSignal) {
   await turn(signal);
   const base = { scheme: "https", host, port, connectTimeoutMs: timeoutMs } as const;
@@ -108,7 +111,7 @@ async function openTls(host: string, port: number, { timeoutMs, turn }: ProbeOpt
   return { endpoint, certificate };
 }
 
-/** Text of a BMC as much of it as is kept; undefined if empty. */
+/** Shortens a BMC's text. Returns undefined if it is empty. */
 export function brief(text: string | undefined): string | undefined {
   return text?.trim() ? shortened(text.trim(), LONGEST_TEXT) : undefined;
 }

@@ -2,12 +2,12 @@ import { formatTable } from "../../shared/table.ts";
 import type { FoundBmc } from "./bmc.ts";
 import type { Login } from "./login.ts";
 
-/** A BMC, and what became of the login; undefined if none was asked for. */
+/** A BMC and the result of the login, which is undefined if no login was requested. */
 export interface Discovered extends FoundBmc {
   readonly login?: Login;
 }
 
-/** A row per BMC. The last column is never cut, because people compare fingerprints. */
+/** Formats one row per BMC. The last column is never cut, because people compare fingerprints. */
 export function discoveredTable(found: readonly Discovered[]): string {
   const hasLogins = found.some(({ login }) => login);
   const more = hasLogins ? ["serial", "MAC addresses", "login"] : [];
@@ -24,7 +24,7 @@ export function discoveredTable(found: readonly Discovered[]): string {
   );
 }
 
-/** For JSON: without secrets. */
+/** Returns the fields of a result for JSON, without secrets. */
 export function discoveredFields({ login, ...bmc }: Discovered): object {
   if (login?.state !== "accepted") return { ...bmc, ...(login ? { login } : {}) };
   const { candidate, machine, ...others } = login;

@@ -5,7 +5,7 @@ import { mapLimited } from "../../worker/doctor/map-limited.ts";
 import type { FoundBmc, Ports, Target } from "./bmc.ts";
 import { probeAmt, probeRedfish } from "./probes.ts";
 
-/** Limits how often callers act per second, evenly spaced and without bursts. */
+/** Limits how often callers act per second, with even spacing and without bursts. */
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #spacingMs: number;
@@ -28,9 +28,9 @@ export class RateLimiter {
 
 export interface ScanOptions {
   readonly ports: Ports;
-  /** Connections and packets per second. */
+  /** The number of connections and packets per second. */
   readonly rate: number;
-  /** Hosts at a time. */
+  /** The number of hosts probed at the same time. */
   readonly concurrency: number;
   readonly timeoutMs: number;
   readonly clock: Clock;
@@ -38,7 +38,10 @@ export interface ScanOptions {
   readonly onProgress?: (probed: number, found: number) => void;
 }
 
-/** Looks for BMCs without a login. The hosts that answer, in the order of the targets. Rejects only when the signal aborts. */
+/**
+ * Looks for BMCs without a login. Resolves to the hosts that answer, in the order of the targets. Rejects only when the
+ * signal aborts.
+ */
 export async function scan(
   targets: readonly Target[],
   options: ScanOptions,
@@ -83,7 +86,7 @@ async function probeHost(
   return redfish || amt || ipmi ? { host, ...defined({ redfish, amt, ipmi }) } : undefined;
 }
 
-/** Whatever else answers, or fails, is not a BMC of this kind. */
+/** Turns a failed probe into undefined: what answers otherwise, or fails, is not a BMC of this kind. */
 async function orAbsent<T>(probe: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   try {
     return await probe;

@@ -8,7 +8,7 @@ import { isUnicast } from "./targets.ts";
 /** DSP0266, "Discovery": the search target, the group and its port. */
 const SEARCH_TARGET = "urn:dmtf-org:service:redfish-rest:1";
 const GROUP = { address: "239.255.255.250", port: 1_900 };
-/** Seconds within which services answer, each after a random time. */
+/** The number of seconds within which services answer, each after a random delay. */
 const ANSWER_SECONDS = 3;
 /** UPnP Device Architecture 2.0 section 1.3.2: UDP is unreliable, so send more than one. */
 const COPIES = 2;
@@ -18,15 +18,16 @@ const MOST_SERVICES = 4_096;
 
 export interface SsdpOptions {
   readonly clock: Clock;
-  /** Default: Redfish's group. */
+  /** The group to search. Defaults to Redfish's group. */
   readonly group?: typeof GROUP;
-  /** Local addresses to search from. Default: those of all interfaces but loopback. */
+  /** The local addresses to search from. Defaults to the addresses of all interfaces except loopback. */
   readonly interfaces?: readonly string[];
 }
 
 /**
- * Searches the local networks for Redfish services with SSDP, IPv4 only. A reply is not believed: its sender is an address to
- * probe, and its port counts only if the URL in `AL` is the sender's own. Rejects only when the signal aborts.
+ * Searches the local networks for Redfish services with SSDP over IPv4. Replies are not trusted: the sender of a reply is an
+ * address to probe, and the port in its `AL` URL counts only if the URL has the sender's address. Rejects only when the
+ * signal aborts.
  */
 export async function searchSsdp(
   { clock, group = GROUP, interfaces = localAddresses() }: SsdpOptions,
@@ -45,7 +46,7 @@ export async function searchSsdp(
   const search = searchMessage(group);
   try {
     for (let copy = 0; copy < COPIES; copy += 1) {
-      // A network that takes no multicast answers nothing.
+      // A network without multicast answers nothing.
       const ignored = (_: Error | null) => undefined;
       for (const socket of sockets) socket?.send(search, group.port, group.address, ignored);
       await clock.sleep(copy < COPIES - 1 ? PAUSE_MS : (ANSWER_SECONDS + 1) * 1_000, signal);
@@ -67,7 +68,7 @@ function searchMessage({ address, port }: typeof GROUP): string {
   return `${lines.join("\r\n")}\r\n\r\n`;
 }
 
-/** The target of a reply; undefined unless it is a Redfish service's. */
+/** Returns the target of a reply, or undefined if the reply is not about a Redfish service. */
 export function readReply(reply: Buffer, sender: string): Target | undefined {
   if (reply.length > MOST_REPLY_BYTES) return undefined;
   const [status = "", ...lines] = reply.toString("latin1").split("\r\n");
@@ -84,7 +85,7 @@ export function readReply(reply: Buffer, sender: string): Target | undefined {
   return { host: sender, ...defined({ redfishPort: isOwn ? Number(url.port) : undefined }) };
 }
 
-/** Undefined if the address cannot be used. */
+/** Opens a socket for one local address. Resolves to undefined if the address cannot be used. */
 function openSocket(
   address: string,
   receive: (reply: Buffer, sender: string) => void,
@@ -103,7 +104,7 @@ function openSocket(
         socket.setMulticastInterface(address);
         resolve(socket);
       } catch {
-        // The interface has lost the address meanwhile.
+        // The interface has lost the address in the meantime.
         giveUp();
       }
     });

@@ -3,7 +3,7 @@ import { Host } from "../../shared/contract/connection.ts";
 import { ipv4Number, isIpv6 } from "../../shared/ip-address.ts";
 import { shortened } from "../../shared/printable.ts";
 
-/** So many addresses in all, of every source. */
+/** The limit on the number of addresses from all sources together. */
 export const MOST_ADDRESSES = 65_536;
 
 interface Span {
@@ -48,7 +48,7 @@ function readWord(word: string): Read {
   if (end !== undefined && more.length === 0 && addressSpan(start)) return readRange(start, end);
   const own = addressSpan(bare);
   if (own) return isUnicast(bare) ? textOf(own.bits, own.first) : { problem: "is not a unicast address" };
-  // `fe80::1%eth0` is an address of one link.
+  // `fe80::1%eth0` is an address on one link.
   if (isIpv6(bare)) return bare;
   if (/^[\d.]+$/.test(bare)) return { problem: "is not an IPv4 address" };
   const host = Host.safeParse(word);
@@ -64,7 +64,7 @@ function readBlock(word: string): Read {
   const free = BigInt(base.bits - Number(length));
   const first = (base.first >> free) << free;
   const last = first + (1n << free) - 1n;
-  // Network and broadcast address (RFC 3021: not with 31 bits).
+  // Leaves out the network and broadcast addresses, which a network with 31 bits does not have (RFC 3021).
   const edge = base.bits === 32 && free > 1n ? 1n : 0n;
   return unicastSpan({ bits: base.bits, first: first + edge, last: last - edge });
 }
@@ -83,7 +83,7 @@ function unicastSpan(span: Span): Read {
   return isUsable ? span : { problem: "has addresses that are not unicast" };
 }
 
-/** An address as a span of one; undefined for anything else, also for an address with a zone. */
+/** Reads an address as a span of one. Returns undefined for anything else, including an address with a zone. */
 function addressSpan(text: string): Span | undefined {
   if (isIPv4(text)) {
     const number = ipv4Number(text);
@@ -95,7 +95,7 @@ function addressSpan(text: string): Span | undefined {
 }
 
 function ipv6Number(text: string): bigint {
-  // Without dotted decimals, in lower case, compressed.
+  // Without dotted decimals, in lower case and compressed.
   const [head = "", tail] = canonical(text).split("::");
   const groups = (part: string | undefined) => (part ? part.split(":") : []);
   const [before, after] = [groups(head), groups(tail)];

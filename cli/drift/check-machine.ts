@@ -21,13 +21,13 @@ import { type Correction, confirmed, correct } from "./correct.ts";
 /** The default timeout of an action. */
 const MACHINE_TIMEOUT_MS = 600_000;
 
-/** A machine beside its desired state. */
+/** A machine compared with its desired state. */
 export interface MachineDrift {
   readonly machine: string;
   readonly provider?: SessionProvider;
-  /** Without the settings that could not be read because of an error. */
+  /** The differences, without settings that could not be read because of an error. */
   readonly differences: readonly (Difference & { readonly correction?: Correction })[];
-  /** It is out of service: nothing was read, and the error says why. */
+  /** Whether the machine is out of service. Nothing was read then, and the error says why. */
   readonly paused?: true;
   /** The first error. */
   readonly error?: { readonly class: ErrorClass; readonly message: string };
@@ -36,12 +36,12 @@ export interface MachineDrift {
 export interface CheckOptions {
   readonly enforce: boolean;
   readonly clock?: Clock;
-  /** Takes warnings, as lines of JSON. */
+  /** Receives warnings as lines of JSON. */
   readonly onLog: (line: string) => void;
   readonly lines: ProgressLines;
 }
 
-/** Reads and compares one machine; with `enforce`, also corrects it. A machine that cannot be read is a result, too. */
+/** Reads and compares one machine and, with `enforce`, corrects it. A machine that cannot be read is also a result. */
 export async function checkMachine(
   machine: string,
   connection: Connection,
@@ -87,7 +87,7 @@ export async function checkMachine(
   }
 }
 
-/** A machine that could not be asked. */
+/** Returns the result for a machine that could not be read. */
 export function failedMachine(machine: string, error: BmcError): MachineDrift {
   return { machine, differences: [], error: failureOf(error, (text) => text) };
 }
@@ -104,7 +104,10 @@ function redacted(one: MachineDrift["differences"][number], redact: (text: strin
   };
 }
 
-/** Errors are worse than drift, whatever their number. `by` is the signal that cancelled the command. */
+/**
+ * Returns the exit code for the results. Errors outweigh drift, whatever their number. `by` is the signal that cancelled the
+ * command.
+ */
 export function exitCodeFor(results: readonly MachineDrift[], by: StopSignal): number {
   const classes = results.flatMap(({ differences, error }) => [
     ...(error ? [error.class] : []),
@@ -114,7 +117,7 @@ export function exitCodeFor(results: readonly MachineDrift[], by: StopSignal): n
   return results.some(hasDrift) ? EXIT_DRIFT : EXIT_OK;
 }
 
-/** Whether something differs that was not corrected. */
+/** Whether a difference was not corrected. */
 export function hasDrift({ differences }: MachineDrift): boolean {
   return differences.some(
     ({ state, correction }) =>

@@ -12,7 +12,7 @@ export interface CheckMachinesOptions extends CheckOptions {
   readonly onResult: (result: MachineDrift) => Promise<void>;
 }
 
-/** Compares machines with their desired states, many at a time and one at a time per BMC. What fails is a result, too. */
+/** Compares machines with their desired states, many at the same time but one at a time per BMC. A failure is also a result. */
 export async function checkMachines(
   machines: readonly Machine[],
   inventory: Inventory,
@@ -31,7 +31,7 @@ export async function checkMachines(
     const held: (() => void)[] = [];
     options.lines.note(machine.name, "waiting for its turn");
     try {
-      // Two entries may be the same BMC.
+      // Two entries may have the same BMC.
       held.push(await locks.acquire(machine.lockKey, signal));
       held.push(await slots.acquire(signal));
       options.lines.show(machine.name, { text: "reading" });

@@ -6,28 +6,28 @@ import { reasonToStayOff } from "../../worker/features/drift/compare.ts";
 import { biosValuesOf, CORRECTION_ORDER, updateOf } from "../../worker/features/drift/next-correction.ts";
 import type { Difference, Setting } from "../../worker/features/shared/drift-seen.ts";
 
-/** What became of a difference. */
+/** The result of correcting a difference. */
 export interface Correction {
-  /** `pending`: sent, and waits for the machine's next boot. */
+  /** `pending`: sent, and takes effect at the machine's next boot. */
   readonly state: "corrected" | "pending" | "failed" | "skipped";
-  /** How it went, or why nothing was sent. */
+  /** What was done, or why nothing was sent. */
   readonly message: string;
-  /** Class of the error if the correction failed. */
+  /** The class of the error if the correction failed. */
   readonly class?: ErrorClass;
 }
 
-/** Failures that say nothing about the next setting. */
+/** Failures of one setting, after which the next setting may still succeed. */
 const OF_ONE_SETTING: readonly ErrorClass[] = ["usage", "unsupported", "verify", "state", "bmc"];
-/** Defaults of the power actions. */
+/** The defaults of the power actions. */
 const STATE_TIMEOUT_MS = 120_000;
 const SOFT_TIMEOUT_MS = 60_000;
-/** Defaults of `update-firmware`. */
+/** The defaults of `update-firmware`. */
 const UPDATE_LIMITS = { updateMs: 60 * 60_000, verifyMs: 10 * 60_000 };
 const NO_IMAGE = "needs an image: name one, or use update-firmware";
 
 /**
- * Corrects each setting that differs once; the operations verify what they did. Resolves to what became of each difference, by
- * field; only a second reading of the machine shows whether it is corrected (`confirmed`). Never rejects.
+ * Corrects each setting that differs once; the operations verify what they did. Resolves to the result for each difference,
+ * by field. Only a second reading of the machine shows whether a difference is corrected (`confirmed`). Never rejects.
  */
 export async function correct(
   bmc: BmcClient,
@@ -64,7 +64,7 @@ export async function correct(
   return corrections;
 }
 
-/** What is corrected at once: all of a setting, but one component of the firmware. */
+/** Groups the differences that are corrected together: all of a setting, but only one component of the firmware. */
 function stepsOf(differences: readonly Difference[]) {
   return CORRECTION_ORDER.flatMap((setting) => {
     const different = differences.filter((one) => one.setting === setting && one.state === "different");
@@ -117,7 +117,7 @@ async function send(
     return bmc.updateFirmware(request, UPDATE_LIMITS, signal, () => undefined);
   }
   if (power === "on") {
-    // The other corrections took time.
+    // Checked again, because the other corrections took time.
     const reason = await reasonNow(bmc, signal);
     if (reason !== undefined) return { skipped: reason };
     return bmc.setPower({ verb: "on", timeoutMs }, signal);
@@ -136,7 +136,7 @@ async function reasonNow(bmc: BmcClient, signal: AbortSignal): Promise<string | 
   }
 }
 
-/** The correction as a second reading of the machine proves it. `now` is undefined if that could not read the setting. */
+/** Checks a correction against a second reading of the machine. `now` is undefined if the setting could not be read again. */
 export function confirmed(correction: Correction, now: Difference | undefined): Correction {
   const { message, state } = correction;
   if (state !== "corrected" && state !== "pending") return correction;

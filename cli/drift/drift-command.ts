@@ -20,7 +20,7 @@ export interface DriftFlags {
   readonly output: string;
 }
 
-/** Compares machines with their desired states. Resolves to the exit code; ends the process for a wrong command line. */
+/** Compares machines with their desired states. Resolves to the exit code, or ends the process if the command line is wrong. */
 export async function drift(flags: DriftFlags, unknown: readonly string[]): Promise<number> {
   const { inventory: path = "", machine = [], all = false, enforce = false, concurrency, output } = flags;
   const chosen = chooseMachines({ inventory: path, machines: machine, all, concurrency });

@@ -6,7 +6,7 @@ import { hasDrift, type MachineDrift } from "./check-machine.ts";
 /** The longest state is `unsupported`. */
 const STATE_WIDTH = 11;
 
-/** Rows of a table whose machines are known before they answer. */
+/** Formats rows of a table of machines that are known before they answer. */
 export function driftRows(machines: readonly string[]) {
   const width = machines.reduce((most, { length }) => Math.max(most, length), "machine".length);
   const row = (machine: string, state: string, text: string) =>
@@ -17,21 +17,21 @@ export function driftRows(machines: readonly string[]) {
   };
 }
 
-/** One line of JSON. */
+/** Formats a result as one line of JSON. */
 export function driftLine(result: MachineDrift): string {
   const { machine, provider, differences, error } = result;
   const shown = differences.map(({ setting: _, ids: __, ...one }) => one);
   return `${printable(JSON.stringify({ machine, state: stateOf(result), provider, differences: shown, error }))}\n`;
 }
 
-/** `3 machines: 1 same, 1 drift, 1 auth`. */
+/** Formats a summary such as `3 machines: 1 same, 1 drift, 1 auth`. */
 export function driftSummary(results: readonly MachineDrift[]): string {
   const byState = Map.groupBy(results, stateOf);
   const parts = [...byState].map(([state, { length }]) => `${length} ${state}`).toSorted();
   return `${count(results.length, "machine")}: ${parts.join(", ")}`;
 }
 
-/** An error's class, or the worst state of the differences. */
+/** Returns an error's class, or the worst state among the differences. */
 function stateOf(result: MachineDrift): string {
   const { differences, error, paused } = result;
   if (paused) return "paused";

@@ -63,7 +63,7 @@ function defineImport(parent: Command): void {
     .allowExcessArguments()
     .action(async (file: string | undefined, flags: ImportFlags) => {
       const { importInventory } = await import("./import/import-command.ts");
-      // An unknown flag in the file's place may contain a secret, which must not be printed.
+      // An unknown flag in place of the file may contain a secret, which must not be printed.
       const left = /^-./.test(file ?? "") ? command.args : command.args.slice(1);
       process.exit(await importInventory(file, flags, unknownArguments(command, left, EXPECTED)));
     });

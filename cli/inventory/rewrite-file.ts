@@ -6,8 +6,8 @@ import { textOf } from "../../shared/text-of.ts";
 const PERMISSIONS = 0o7777;
 
 /**
- * Replaces the text of a file that others read meanwhile. Mode and owner stay, and so does a link to it. Returns why it
- * failed: then the file is as it was. `before` is what the file must still contain.
+ * Replaces the text of a file that others may read at the same time. Mode, owner and a link to the file stay. Returns the
+ * reason if that fails; then the file is unchanged. `before` is what the file must still contain.
  */
 export async function rewriteFile(
   path: string,
@@ -38,7 +38,7 @@ async function writePart(part: string, target: string, text: string): Promise<vo
   try {
     await file.writeFile(text);
     await keepOwner(file, uid, gid);
-    // After the owner, because a change of the owner clears bits; not masked by the umask.
+    // After the change of owner, which clears mode bits; `chmod` is not subject to the umask.
     await file.chmod(mode & PERMISSIONS);
     await file.sync();
   } finally {

@@ -4,17 +4,20 @@ import { z } from "zod";
 import { type Certificate, createCertificate } from "../../simulators/certificate.ts";
 
 const YEAR_MS = 365 * 86_400_000;
-/** By machine. */
+/** The certificates by machine. */
 const Kept = z.record(z.string(), z.object({ cert: z.string(), key: z.string() }));
 
-/** The certificates of a lab's BMCs, which stay the same between its runs, so that a pinned fingerprint does too. */
+/** The certificates of a lab's BMCs. They stay the same between runs, so that pinned fingerprints stay valid. */
 export interface KeptCertificates {
   of(machine: string): Certificate;
-  /** The text of the file for the next run. */
+  /** Returns the text of the file for the next run. */
   text(): string;
 }
 
-/** Replaces a certificate that expires within a year, as a check would warn of it. */
+/**
+ * Reads the certificates of the last run. A certificate that expires within a year is replaced, because a check would warn
+ * about it.
+ */
 export async function readKeptCertificates(file: string): Promise<KeptCertificates> {
   const text = await readFile(file, "utf8").catch(() => "{}");
   const kept = new Map(Object.entries(Kept.safeParse(parsed(text)).data ?? {}));
@@ -43,7 +46,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** 0 for a text that is no certificate. */
+/** Returns when a certificate expires; 0 if the text is not a certificate. */
 function expiryMs(certificate: string): number {
   try {
     return Date.parse(new X509Certificate(certificate).validTo);

@@ -20,7 +20,10 @@ import { labPolicy, labTemplate } from "./template.ts";
 
 const COMMAND = "pbnj-worker lab";
 const MOST_MACHINES = 1_000;
-/** Below the ports that Linux gives out by itself (from 32768), and, with those of the machines, none that a worker listens on. */
+/**
+ * The default port: below the ephemeral ports of Linux (from 32768), and far enough from the worker's own ports for a lab's
+ * machines.
+ */
 const DEFAULT_PORT = "24113";
 const FAULTS = ["none", "some"];
 
@@ -133,7 +136,7 @@ async function run(settings: LabSettings, programFile: string): Promise<number> 
   }
 }
 
-/** The user's own changes stay. */
+/** Writes a file unless it exists, so that the user's changes are kept. */
 async function writeIfAbsent(file: string, text: string): Promise<void> {
   await writeFile(file, text, { flag: "wx" }).catch(() => undefined);
 }
@@ -144,10 +147,10 @@ function stopSignal(): { readonly promise: Promise<void>; stop(): void } {
   return { promise, stop: resolve };
 }
 
-/** A workflow for each machine. Rejects if the template is invalid. */
+/** Submits a workflow for each machine. Rejects if the template is invalid. */
 async function submitAll(server: TinkServer, lab: Lab, templateFile: string): Promise<void> {
   const template = await readFile(templateFile, "utf8");
-  // A worker's journal has the names of earlier runs.
+  // A suffix for the names, because a worker's journal has the names of earlier runs.
   const run = randomBytes(3).toString("hex");
   for (const { machine } of lab.machines) {
     server.submit({ name: `${machine.name}-${run}`, template, values: { machine: machine.name } });
@@ -187,7 +190,7 @@ ${process.stdin.isTTY ? "Enter submits the workflows again, Ctrl+C stops the lab
 `;
 }
 
-/** How the user started this program. */
+/** Returns the command with which the user started this program. */
 function commandOf(programFile: string): string {
   return programFile.endsWith(".ts") ? "npm run -s pbnj-worker --" : "pbnj-worker";
 }

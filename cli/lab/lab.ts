@@ -17,31 +17,33 @@ export interface Lab {
 }
 
 export interface LabOptions {
-  /** Default 3. */
+  /** The number of machines. Defaults to 3. */
   readonly machines?: number;
-  /** Whether some machines are faulty. */
+  /** Whether some of the machines are faulty. */
   readonly faults?: boolean;
-  /** Recordings and mockup folders: the lab has these machines and no other. */
+  /** Recordings and mockup folders. If given, the lab has only these machines. */
   readonly recordings?: readonly string[];
-  /** So many times as fast as they were recorded; default 1. */
+  /** The factor by which recorded machines answer faster than they were recorded. Defaults to 1. */
   readonly speed?: number;
-  /** The address to listen on; loopback when absent. */
+  /** The address to listen on. Defaults to loopback. */
   readonly host?: string;
-  /** The first machine's port, the next one's is the next; 0, the default, takes free ones. */
+  /** The port of the first machine; each further machine has the next port. Defaults to 0, which takes free ports. */
   readonly port?: number;
-  /** Keeps the files. When absent they are in a temporary folder, which `close` removes. */
+  /** The folder for the files. Defaults to a temporary folder, which `close` removes. */
   readonly directory?: string;
-  /** Real hardware takes time; a test need not. */
+  /** How long the machines take. Real hardware takes time, but tests need not. */
   readonly times?: MachineTimes;
 }
 
-/** Slow enough to be watched, fast enough for a demonstration. */
+/** Times that are slow enough to watch and fast enough for a demonstration. */
 const TIMES = { powerOnMs: 1_500, powerOffMs: 800, softOffMs: 1_200 };
 const USERNAME = "admin";
 const HEADER = "# Written by pbnj-worker lab at every start.\n";
 const WILDCARDS: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
-/** Rejects with one line if the folder has an inventory that no lab wrote, or if a port is in use. */
+/**
+ * Starts a lab. Rejects with a message of one line if the folder has an inventory that no lab wrote, or if a port is in use.
+ */
 export async function startLab(options: LabOptions = {}): Promise<Lab> {
   const { machines: count = 3, faults = false, host = "127.0.0.1", port = 0, times = TIMES } = options;
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), "pbnj-worker-lab-")));
@@ -86,7 +88,7 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
   return { machines, directory, inventoryFile, close };
 }
 
-/** Unique names that an inventory accepts, made from file names. */
+/** Makes unique names that an inventory accepts from file names. */
 function recordedNames(files: readonly string[]): readonly string[] {
   const names = files.map((file) => {
     const base = basename(file).replace(/(\.recording)?(\.json)?(\.gz)?$|\.mockup$/g, "");
@@ -99,11 +101,11 @@ function recordedNames(files: readonly string[]): readonly string[] {
   return names.map((name, index) => (names.indexOf(name) === index ? name : `${name}-${index + 1}`));
 }
 
-/** The password in the file: that of the last start, or the user's own. */
+/** Returns the password in the file, which is from the last start or the user. */
 async function keptPassword(file: string): Promise<string> {
   const kept = (await readFile(file, "utf8").catch(() => "")).trim();
   if (kept !== "") return kept;
-  // IPMI takes 20 bytes at most.
+  // IPMI accepts at most 20 bytes.
   const password = randomBytes(9).toString("base64url");
   await write(file, `${password}\n`);
   return password;

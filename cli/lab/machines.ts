@@ -9,20 +9,20 @@ import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 interface BmcOptions {
   readonly machine: SimulatedMachine;
   readonly host: string;
-  /** 0 takes a free one. */
+  /** The port to listen on; 0 takes a free port. */
   readonly port: number;
   readonly username: string;
   readonly password: string;
-  /** Added to every answer. */
+  /** The delay that is added to every answer, in milliseconds. */
   readonly latencyMs: number;
-  /** Certificate of the BMC's web server, if it has TLS. */
+  /** The certificate of the BMC's web server, if it uses TLS. */
   readonly certificate: Certificate;
 }
 
-/** A BMC that listens. */
+/** A running simulated BMC. */
 interface RunningBmc {
   readonly port: number;
-  /** What the inventory has besides name and host. */
+  /** The inventory entry except the name and host. */
   readonly entry: Readonly<Record<string, unknown>>;
   close(): Promise<void>;
 }
@@ -64,7 +64,7 @@ const amt: Kind = {
   },
 };
 
-/** The machines of a lab are of these kinds in turn. */
+/** The kinds of machines in a lab, used in turn. */
 const KINDS: readonly Kind[] = [
   redfish("Redfish", "generic"),
   redfish("Redfish, iDRAC 10", "dell-idrac10"),
@@ -82,7 +82,7 @@ interface Fault {
   readonly latencyMs?: number;
 }
 
-/** The faulty machines of a lab have these in turn. */
+/** The faults of a lab's faulty machines, used in turn. */
 const FAULTS: readonly Fault[] = [
   { label: "ignores graceful shutdowns", ignoresShutdown: true },
   { label: "refuses the password", refusesPassword: true },
@@ -100,25 +100,25 @@ export interface MachineTimes {
 
 export interface LabMachine {
   readonly machine: SimulatedMachine;
-  /** For people: protocol and vendor. */
+  /** The protocol and vendor, for display. */
   readonly bmc: string;
-  /** TCP; UDP for IPMI. */
+  /** The port: UDP for IPMI, TCP otherwise. */
   readonly port: number;
-  /** What is wrong with it, for people. */
+  /** What is wrong with the machine, for display. */
   readonly fault?: string;
   readonly entry: RunningBmc["entry"];
   close(): Promise<void>;
 }
 
 export interface LabMachineOptions extends Omit<BmcOptions, "machine" | "latencyMs" | "certificate"> {
-  /** From 0. */
+  /** The index of the machine, counted from 0. */
   readonly index: number;
   readonly faults: boolean;
   readonly times: MachineTimes;
   readonly certificateFor: (machine: string) => Certificate;
 }
 
-/** Starts the machine with this index of a lab. Rejects if its port is in use. */
+/** Starts the machine with this index. Rejects if its port is in use. */
 export async function startMachine(options: LabMachineOptions): Promise<LabMachine> {
   const { index, faults, times, password, certificateFor, ...address } = options;
   const kind = KINDS[index % KINDS.length] as Kind;
@@ -153,7 +153,7 @@ export interface RecordedMachineOptions extends Omit<LabMachineOptions, "index" 
   readonly speed: number;
 }
 
-/** Starts a recorded machine. Rejects if the file is no recording, or the port is in use. */
+/** Starts a recorded machine. Rejects if the file is not a recording or the port is in use. */
 export async function startRecordedMachine(options: RecordedMachineOptions): Promise<LabMachine> {
   const { file, name, speed, times, certificateFor, username: _, ...address } = options;
   const running = await startRecording(file, {

@@ -42,7 +42,7 @@ function liveProgress(workflows: ReadonlyMap<string, Workflow>, out: NodeJS.Writ
   };
 }
 
-/** The one that runs or failed, else the last that ended. */
+/** Returns the action that is running or failed, or else the one that ended last. */
 function currentAction(workflow: Workflow): WorkflowAction | undefined {
   const actions = workflow.tasks.flatMap((task) => task.actions);
   return (
@@ -51,7 +51,7 @@ function currentAction(workflow: Workflow): WorkflowAction | undefined {
   );
 }
 
-/** State, time and message of an action in one line. */
+/** Formats the state, time and message of an action as one line. */
 export function describeAction(action: WorkflowAction | undefined): string {
   if (!action) return "waiting";
   const endMs = action.stoppedAt?.getTime() ?? Date.now();

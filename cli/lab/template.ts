@@ -1,7 +1,7 @@
 import { IMAGE_REGISTRY } from "../../shared/image-registry.ts";
 import { version } from "../../shared/version.ts";
 
-/** The images of this project may receive the BMCs' passwords. */
+/** The lab's policy, which lets this project's images receive the BMCs' passwords. */
 export const labPolicy = `trustedImages:
   - ${IMAGE_REGISTRY}/*
 `;

@@ -33,7 +33,7 @@ import { type Format, formatOf, openOutput } from "./show-results.ts";
 const MACHINE_PLACE = "{machine}";
 type Environment = Readonly<Record<string, string>>;
 
-/** Runs an action on machines of an inventory, many at a time. Ends the process with the highest exit code. */
+/** Runs an action on machines of an inventory, many at the same time. Ends the process with the highest exit code. */
 export async function runOnMachines(name: string, argv: readonly string[]): Promise<never> {
   const action = await loadAction(name);
   const selection = selectionIn(argv);
@@ -76,7 +76,7 @@ export async function runOnMachines(name: string, argv: readonly string[]): Prom
     };
     try {
       lines.note(machine.name, "waiting for its turn");
-      // Two entries may be the same BMC.
+      // Two entries may have the same BMC.
       held.push(await locks.acquire(machine.lockKey, stop.signal));
       held.push(await slots.acquire(stop.signal));
       lines.show(machine.name, { text: "waiting for the BMC" });
@@ -108,7 +108,10 @@ interface Asked {
   readonly command: string;
 }
 
-/** Names every machine and what would be lost on it, and asks. Ends the process with `usage` unless that is confirmed. */
+/**
+ * Names every machine, says what would be lost on each, and asks for confirmation. Ends the process with `usage` unless the
+ * user confirms.
+ */
 async function confirmAll(
   action: Action,
   { env, flags, machines, command }: Asked,
@@ -125,7 +128,7 @@ async function confirmAll(
   if (!isConfirmed) endWithUsage(command, [notConfirmed(isConfirmed)]);
 }
 
-/** What is wrong with the action's own input, which is the same for every machine. */
+/** Returns what is wrong with the action's own input, which is the same for every machine. */
 async function inputProblems(action: Action, env: Environment, flags: Environment): Promise<string[]> {
   const conflicts = Object.keys(env).filter((name) => isConnectionVariable(name) && env[name] !== "");
   const read = await readOwnInput(action, env, flags);
@@ -139,7 +142,7 @@ function filtered(values: Environment, keeps: (name: string) => boolean): Enviro
   return Object.fromEntries(Object.entries(values).filter(([name]) => keeps(name)));
 }
 
-/** A variable as the user wrote it. */
+/** Returns the name of a variable in the form that the user wrote. */
 function nameOf(variable: string, flags: Environment): string {
   return Object.hasOwn(flags, variable) ? flagOfVariable(variable) : variable;
 }
@@ -148,13 +151,13 @@ function filesWritten(action: Action) {
   return fieldGroups(action).flatMap(([, fields]) => fields.filter(({ written }) => written));
 }
 
-/** Undefined if none is given. */
+/** Returns the log level, or undefined if none is given. */
 function levelIn(env: Environment): LogLevel | undefined {
   const given = givenValue(commonInput.logLevel.env, { env, flags: {} });
   return given && LOG_LEVELS.find((level) => level === given.text);
 }
 
-/** The environment with the machine's name in the names of files that the action writes. */
+/** Returns the environment with the machine's name added to the names of files that the action writes. */
 function ownFiles(action: Action, env: Environment, { name }: Machine): Environment {
   const files = filesWritten(action).flatMap(({ env: variable }) => {
     const path = env[variable];
@@ -196,13 +199,16 @@ function readOwnInput(action: Action, env: Environment, flags: Environment) {
 
 interface ActionsLog {
   readonly lines: ProgressLines;
-  /** What the actions have to log. */
+  /** The log level for the actions. */
   readonly level: LogLevel;
-  /** Takes a line of a machine's action. */
+  /** Receives a log line from a machine's action. */
   add(machine: string, line: string): void;
 }
 
-/** Shows the actions' progress, and writes warnings and errors, or what `asked` says, to stderr. JSON results have JSON progress. */
+/**
+ * Shows the actions' progress, and writes warnings and errors, or the level in `asked`, to stderr. Progress is JSON if the
+ * results are JSON.
+ */
 function openActionsLog(format: Format, asked: LogLevel | undefined): ActionsLog {
   const { stderr } = process;
   const isWanted = stderr.isTTY || isLogged("info", asked ?? "info");

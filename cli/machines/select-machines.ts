@@ -9,14 +9,14 @@ import { isAmong, matchesName } from "../../worker/policy/wildcard.ts";
 const MOST_AT_ONCE = 1_000;
 const OWN_FLAGS = ["--inventory", "--machine", "--all", "--concurrency"];
 
-/** What a command line says about machines. */
+/** The part of a command line that selects machines. */
 export interface Selection {
   readonly inventory: string;
-  /** Names with wildcards. */
+  /** Names, which may have wildcards. */
   readonly machines: readonly string[];
   readonly all: boolean;
   readonly concurrency: string;
-  /** The arguments that are the action's. */
+  /** The arguments for the action. */
   readonly rest: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export function selectionIn(argv: readonly string[]): Selection {
   };
 }
 
-/** The machines that are meant, and what is wrong with the selection. */
+/** Returns the selected machines and what is wrong with the selection. */
 export function chooseMachines({
   all,
   concurrency,
@@ -59,8 +59,8 @@ export function chooseMachines({
 }
 
 /**
- * The machines out of service that count as failures: those that were named, not only matched, and all of them if no other machine
- * was chosen.
+ * Returns the machines out of service that count as failures: machines that were named and not only matched, or all of them
+ * if no other machine was selected.
  */
 export function countedPauses(
   chosen: readonly { readonly name: string; readonly paused?: unknown }[],
@@ -101,7 +101,7 @@ function readInventory(path: string, problems: string[]): Inventory | undefined 
   return undefined;
 }
 
-/** The text of the file that a flag names; undefined, with a problem, if it cannot be read. */
+/** Reads the file that a flag names. Returns undefined and adds a problem if that fails. */
 export function inventoryText(path: string, problems: string[], flag = "--inventory"): string | undefined {
   try {
     return readTextFile(path);

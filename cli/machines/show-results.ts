@@ -12,7 +12,7 @@ import type { Machine } from "../../worker/machines/inventory.ts";
 
 export type Format = "text" | "table" | "json" | "yaml";
 
-/** The output format that `OUTPUT` names. */
+/** Returns the output format in `OUTPUT`. */
 export function formatOf(env: Readonly<Record<string, string>>): Format {
   const asked = commonInput.output.schema.parse(
     givenValue(commonInput.output.env, { env, flags: {} })?.text ?? "auto",
@@ -21,7 +21,7 @@ export function formatOf(env: Readonly<Record<string, string>>): Format {
   return process.stdout.isTTY ? "text" : "json";
 }
 
-/** Shows each result as it comes, or a table of all at the end. */
+/** Shows each result when it arrives, or a table of all results at the end. */
 export function openOutput(
   action: Action,
   {
@@ -47,13 +47,13 @@ export function openOutput(
     }
   };
   return {
-    /** Resolves to the exit code; `by` is the signal that cancelled the action. */
+    /** Adds a result and resolves to its exit code. `by` is the signal that cancelled the action. */
     async add(result: ActionResult, by: StopSignal): Promise<number> {
       results.push({ result });
       await show(result, sentenceOf(result, undefined));
       return result.class === undefined ? EXIT_OK : exitCodeOf(result.class, by);
     },
-    /** A machine out of service, where nothing was sent. */
+    /** Adds a machine that is out of service, to which nothing was sent. */
     async skip(result: ActionResult): Promise<void> {
       results.push({ result, state: "paused" });
       await show(result, `${result.machine}: ${result.message}`);
@@ -72,7 +72,7 @@ export function openOutput(
 
 interface Shown {
   readonly result: ActionResult;
-  /** In place of the error class. */
+  /** Shown in place of the error class. */
   readonly state?: "paused";
 }
 

@@ -13,17 +13,17 @@ import { type Redactor, redactor } from "../../shared/secret-forms.ts";
 
 export interface MadeRecording {
   readonly recording: Recording;
-  /** The recording as the text of its file. */
+  /** The text of the recording's file. */
   readonly text: string;
-  /** Result of the action that was recorded. */
+  /** The result of the action that was recorded. */
   readonly result: ActionResult | undefined;
-  /** Why providers could not be recorded. */
+  /** The reasons why providers could not be recorded. */
   readonly failures: readonly string[];
 }
 
 /**
- * Reads a BMC, runs the action if there is one, and makes a recording of both. Rejects with a `BmcError` if nothing can be read, or
- * if the recording would hold a secret of the connection.
+ * Reads a BMC, runs the action if there is one, and makes a recording of both. Rejects with a `BmcError` if nothing can be
+ * read, or if the recording would contain a secret of the connection.
  */
 export async function makeRecording(
   action: Action | undefined,
@@ -32,7 +32,7 @@ export async function makeRecording(
     keep = [],
     ...options
   }: Omit<RecordBmcOptions, "nameOption" | "hasAction"> & {
-    /** Texts that stay. */
+    /** Texts that are not replaced. */
     readonly keep?: readonly string[];
   },
 ): Promise<MadeRecording> {
@@ -52,7 +52,10 @@ export async function makeRecording(
   return { recording, text, result, failures: reading.failures };
 }
 
-/** Looks at a line at a time, each of which has whole values: a text in pieces takes a multiple of its memory. */
+/**
+ * Whether a recording contains a secret. Checks one line at a time, because checking the whole text would need several times
+ * its memory; no value spans lines.
+ */
 function holdsSecret(text: string, redact: Redactor): boolean {
   for (let [start, end] = [0, 0]; start < text.length; start = end + 1) {
     end = text.indexOf("\n", start);
@@ -74,7 +77,7 @@ function endOf(result: ActionResult, anonymiser: Anonymiser): Recording["action"
   };
 }
 
-/** A user may have a name that is a known word, which is replaced in the BMC's answers, too. */
+/** Anonymises a message. A user may have a common word as name, which is replaced in the BMC's answers too. */
 function anonymousMessage(message: string, anonymiser: Anonymiser): string {
   const [, before, name, rest] = /^((?:\w+: )?(?:there is no )?user )([^\s:]+)(.*)$/s.exec(message) ?? [];
   if (before === undefined || name === undefined || rest === undefined) return anonymiser.text(message);

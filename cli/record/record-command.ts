@@ -45,7 +45,7 @@ interface Flags {
   readonly show?: string;
 }
 
-/** Its connection is read as an action's is. */
+/** A description with which the connection is read like an action's. */
 const ONLY_CONNECTION: ActionDescription = { name: "record", summary: "", idempotent: true, input: {} };
 
 /** `pbnj-worker record`. */
@@ -113,7 +113,7 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
   try {
     target = await readTarget(action ?? ONLY_CONNECTION, flags, rest, problems, stop.signal);
   } catch (thrown) {
-    // Its machine is paused, or its secrets cannot be read.
+    // The machine is paused, or its secrets cannot be read.
     return failed(thrown, stop, (text) => text);
   }
   const { input, what } = target;
@@ -154,7 +154,7 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
   }
 }
 
-/** Says why it failed; returns the exit code. */
+/** Prints why recording failed. Returns the exit code. */
 function failed(
   thrown: unknown,
   stop: ReturnType<typeof listenForStop>,
@@ -165,7 +165,7 @@ function failed(
   return exitCodeOf(error.class, stop.by());
 }
 
-/** The connection and the action's input, of flags and variables or of a machine in the inventory. */
+/** Reads the connection and the action's input from flags and variables, or from a machine in the inventory. */
 async function readTarget(
   action: ActionDescription,
   flags: Flags,
@@ -230,7 +230,7 @@ async function write(
   return [];
 }
 
-/** Named for the make: the machine's own name may say where it is. */
+/** Returns a free file name made of vendor and model, because the machine's own name may reveal where it is. */
 async function freeName({ vendor, model }: Recording, format: string): Promise<string> {
   const words = `${vendor ?? ""} ${model ?? ""}`.toLowerCase().replace(/[^a-z0-9]+/g, "-");
   const make = words.replace(/^-+|-+$/g, "").slice(0, 60) || "bmc";
@@ -251,7 +251,7 @@ interface Summary {
   readonly recording: Recording;
   readonly file: string;
   readonly tookMs: number;
-  /** Paths that no mockup can hold. */
+  /** Paths that a mockup cannot hold. */
   readonly left: readonly string[];
   readonly failures: readonly string[];
 }

@@ -25,7 +25,7 @@ import { loadProvider, type ProviderLoader } from "./providers/load.ts";
 export interface BmcClientOptions {
   /** @internal */
   readonly clock?: Clock;
-  /** Default: nothing is logged. */
+  /** Default: no log. */
   readonly log?: Logger;
   /** @internal */
   readonly loadProvider?: ProviderLoader;
@@ -34,28 +34,22 @@ export interface BmcClientOptions {
    * @internal
    */
   readonly provider?: Provider | undefined;
-  /** False counts silence as an answer, to find out what works now. Default true. */
+  /** False counts silence as an answer, to find out what works at present. Default: true. */
   readonly retriesSilence?: boolean;
-  /** For how long, from now on, a write is sent again that a busy BMC refuses, milliseconds. Default two minutes for each. */
+  /** How long, from now on, a write is sent again that a busy BMC refuses, in milliseconds. Default: two minutes per write. */
   readonly busyMs?: number;
   /**
    * Called with every provider that is opened and every request.
    * @internal
    */
   readonly tracer?: Tracer;
-  /**
-   * Called with every exchange, for a recording.
-   * @internal
-   */
+  /** Called with every exchange, for a recording. @internal */
   readonly tap?: WireTap | undefined;
-  /**
-   * How the user sets an option of the connection, for errors. Default: as in the inventory.
-   * @internal
-   */
+  /** How the user sets an option of the connection, for error messages. Default: as in the inventory. @internal */
   readonly nameOption?: NameOption | undefined;
 }
 
-/** Whether a BMC has what only using it would prove: it says so, or `unknown` where it does not say. */
+/** Whether a BMC offers an operation that only using it would prove: the BMC says so, or `unknown` if it does not say. */
 export type Offer = "offered" | "unknown";
 
 /** Declares the methods that the constructor of `BmcClient` adds. */
@@ -85,7 +79,7 @@ export class BmcClient extends WithOperations {
   /** Resolves when every operation so far has ended; never rejects. */
   #queue: Promise<unknown> = Promise.resolve();
 
-  /** Sends nothing yet. */
+  /** Creates a client. Sends nothing yet. */
   constructor(connection: Connection, options: BmcClientOptions = {}) {
     super();
     this.#connection = connection;
@@ -106,42 +100,42 @@ export class BmcClient extends WithOperations {
     );
   }
 
-  /** The provider that answered last; undefined while none has, also when none does any more. */
+  /** The provider that answered last; undefined if none has answered, or if none answers any more. */
   get provider(): SessionProvider | undefined {
     return this.#link.provider;
   }
 
-  /** What to know of the machine that was chosen, for people: `system A, not B`. Undefined if there is nothing to say. */
+  /** A note about the selected machine for people, such as `system A, not B`; undefined if there is none. */
   get note(): string | undefined {
     return this.#link.note;
   }
 
-  /** The user that it logs in as. */
+  /** The user name of the login. */
   get username(): string | undefined {
     return this.#connection.username;
   }
 
-  /** Requests (or packets) so far that waited for an answer. */
+  /** The number of requests or packets so far that waited for an answer. */
   get roundTrips(): number {
     return this.#link.roundTrips;
   }
 
-  /** The last change that the BMC accepted, or may carry out; undefined if there is none. */
+  /** The last change that the BMC accepted or may carry out; undefined if there is none. */
   get lastWrite(): LastWrite | undefined {
     return this.#link.lastWrite;
   }
 
-  /** What was learned, for the next connection's `hint`; plain JSON, complete once the client is closed. */
+  /** What the client learned, for the `hint` of the next connection. Plain JSON, complete once the client is closed. */
   get hint(): unknown {
     return this.#link.hint;
   }
 
-  /** Opens a session if there is none, which without a hint proves the credentials, and sends nothing more. */
+  /** Opens a session if there is none. Without a hint, this proves the credentials. Sends nothing else. */
   open(signal: AbortSignal): Promise<SessionDescription> {
     return this.#run("power", signal, ({ read }) => read(async (session) => describeSession(session)));
   }
 
-  /** Whether the operations of a driver would work. Reads, and changes nothing. */
+  /** Checks whether the operations of a driver would work. It only reads. */
   check(driver: DriverName, signal: AbortSignal): Promise<Finding> {
     return this.#run(driver, signal, (access) => checkOf(driver)(access, signal));
   }
@@ -153,12 +147,12 @@ export class BmcClient extends WithOperations {
     );
   }
 
-  /** Logs out and frees everything, permanently, also during an operation. Never throws. */
+  /** Logs out and releases everything permanently, even during an operation. Never throws. */
   close(): Promise<void> {
     return this.#link.close();
   }
 
-  /** Operations on one BMC never overlap: they queue, and a cancelled one leaves the queue at once. */
+  /** Runs operations on one BMC one after the other. They queue, and a cancelled one leaves the queue at once. */
   async #run<T>(
     driver: DriverName,
     signal: AbortSignal,
@@ -169,7 +163,7 @@ export class BmcClient extends WithOperations {
       signal.throwIfAborted();
       return this.#link.use(driver, signal, operation);
     });
-    // The next one also waits for those before this one, which may have left the queue.
+    // The next operation also waits for earlier ones that may have left the queue.
     this.#queue = Promise.allSettled([before, run]);
     try {
       return await run;

@@ -1,4 +1,4 @@
-/** The BMC library as other programs import it: `@pbnj-worker/bmc`. Shown in docs/reference/bmc-library.md. */
+/** The BMC library for other programs: `@pbnj-worker/bmc`. It is documented in docs/reference/bmc-library.md. */
 
 export { BmcError, type BmcErrorOptions } from "../contract/bmc-error.ts";
 export { serialiseConnection } from "../contract/connection.ts";

@@ -10,17 +10,17 @@ export interface ChildProcessOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Whether the caller writes to standard input; otherwise the child has none. */
   readonly hasInput?: boolean;
-  /** Open descriptors that the child inherits as 3 and the numbers after it. */
+  /** Open descriptors that the child inherits, beginning with 3. */
   readonly descriptors?: readonly number[];
 }
 
-/** How a process ended: exactly one of the fields is set. */
+/** The end of a process: exactly one of the fields is set. */
 export interface Exit {
   readonly exitCode?: number;
   readonly signal?: NodeJS.Signals;
 }
 
-/** The program could not be started. `code` is the system's, such as ENOENT. */
+/** The program could not be started. `code` is that of the system, such as ENOENT. */
 export class StartError extends Error {
   override readonly name = "StartError";
   readonly code: string | undefined;
@@ -31,10 +31,10 @@ export class StartError extends Error {
   }
 }
 
-/** How long output that is still in the pipes may take to arrive after the process group has ended. */
+/** How long output in the pipes may take to arrive after the process group has ended. */
 const DRAIN_MS = 2_000;
 
-/** A child process that leads a process group of its own, so that everything it starts ends with it. */
+/** A child process that leads its own process group, so that everything that it starts ends with it. */
 export class ChildProcess {
   readonly groupId: number;
   readonly stdin: Writable | null;
@@ -52,7 +52,7 @@ export class ChildProcess {
     this.exited = exited;
   }
 
-  /** Rejects with a `StartError`. */
+  /** Starts the process. Rejects with a `StartError`. */
   static async start(options: ChildProcessOptions): Promise<ChildProcess> {
     // Loaded late, because most actions start no program.
     const { execa } = await import("execa");
@@ -72,7 +72,7 @@ export class ChildProcess {
       const { originalMessage = "no process was started", cause } = await child;
       throw new StartError(originalMessage, cause);
     }
-    // A child that ends without reading its input breaks the pipe: its exit code says why.
+    // If a child ends without reading its input, the pipe breaks. Its exit code shows the reason.
     child.stdin?.on("error", () => undefined);
     const exited = new Promise<Exit>((resolve) => {
       child.nodeChildProcess.once("exit", (code, signal) =>
@@ -87,12 +87,15 @@ export class ChildProcess {
     return endGroup(this.groupId, graceMs, this.exited);
   }
 
-  /** Kills what is left of the group. */
+  /** Kills all remaining processes of the group. */
   kill(): Promise<void> {
     return killGroup(this.groupId);
   }
 
-  /** Waits for `read` to take the rest of the output, then closes the pipes: a process outside the group may hold them open. */
+  /**
+   * Waits until `read` has taken the rest of the output, then closes the pipes, because a process outside the group may keep
+   * them open.
+   */
   async drain(read: Promise<unknown>): Promise<void> {
     const timer = new AbortController();
     await Promise.race([read, sleep(DRAIN_MS, undefined, { signal: timer.signal }).catch(() => undefined)]);
@@ -102,5 +105,5 @@ export class ChildProcess {
   }
 }
 
-/** execa passes on any descriptor; its types name those up to 9. */
+/** Allows any descriptor: execa accepts it, although its types only name those up to 9. */
 const inherited = (descriptor: number) => descriptor as 3;

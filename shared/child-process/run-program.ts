@@ -8,21 +8,21 @@ export interface RunProgramOptions extends Omit<ChildProcessOptions, "hasInput">
   readonly timeoutMs: number;
   /** How long the program may clean up after SIGTERM. */
   readonly graceMs?: number;
-  /** Takes stderr instead of `ProgramEnd.stderr`, without a limit. */
+  /** Receives stderr without a limit; `ProgramEnd.stderr` is then empty. */
   readonly onStderr?: (chunk: Uint8Array) => void;
-  /** Called with the process group once it runs; returns what is called once it has ended. */
+  /** Called with the process group when it runs. Returns a function to call when the group has ended. */
   readonly onStarted?: (groupId: number) => () => void;
 }
 
 export interface ProgramEnd {
   readonly kind: "exited" | "timeout" | "too-much-output";
-  /** Absent unless it exited by itself. */
+  /** Set only if the program exited by itself. */
   readonly exit?: Exit;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
 }
 
-/** Per stream. */
+/** The limit per stream. */
 export const OUTPUT_LIMIT_BYTES = 64 * 1024;
 
 /**

@@ -21,7 +21,7 @@ const Value = z.union(
   { error: `must be one line of text of at most ${LONGEST_VALUE} characters, a number, true or false` },
 );
 
-/** What is wrong with the names of a map from names to values; undefined if nothing is. */
+/** The problem of names in a map of values; undefined if there is none. */
 export function namesProblem(names: readonly string[], most: number): string | undefined {
   if (names.length > most) return `must have at most ${most} names`;
   return names.every((name) => NAME.test(name))

@@ -3,19 +3,19 @@ import { TimeoutReached } from "../timeout.ts";
 import type { AuthRefusal, ErrorClass } from "./error-class.ts";
 import { oneLine } from "./result.ts";
 
-/** Facts about a failure beside its class and message. */
+/** Facts about a failure in addition to its class and message. */
 export interface BmcErrorOptions {
   /** The error that was caught. */
   readonly cause?: unknown;
-  /** How long the BMC asked us to wait before asking again. */
+  /** How long the BMC asked to wait before the next request. */
   readonly retryAfterMs?: number;
-  /** True when a write was sent and its answer was lost: it may have been carried out, or a part of it. */
+  /** Set if a write was sent and its answer was lost, so that it may have been carried out completely or partly. */
   readonly uncertain?: boolean;
-  /** True if a read got an answer that BMCs give only briefly, so that the next read may succeed. */
+  /** Set if a read got an answer that BMCs give only briefly, so that the next read may succeed. */
   readonly transient?: boolean;
-  /** True when something else holds the machine for a while: the call is retried until the caller's deadline. */
+  /** Set if something else uses the machine for a while. The call is repeated until the caller's deadline. */
   readonly locked?: boolean;
-  /** What was refused, with class `auth`. Default: what the cause says, or else the login. */
+  /** What was refused, with class `auth`. Default: what the cause says, otherwise the login. */
   readonly refused?: AuthRefusal;
 }
 
@@ -41,18 +41,18 @@ export class BmcError extends Error {
   override readonly name = "BmcError";
   /** The error class, which alone decides about retries. */
   readonly class: ErrorClass;
-  /** How long the BMC asked to wait, milliseconds. */
+  /** How long the BMC asked to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** True if a change was sent and its answer was lost: it may have been carried out, or a part of it. */
+  /** Whether a change was sent and its answer was lost, so that it may have been carried out completely or partly. */
   readonly uncertain: boolean;
-  /** True if something else held the machine, so that the call was retried until the caller's deadline. */
+  /** Whether something else used the machine, so that the call was repeated until the caller's deadline. */
   readonly locked: boolean;
-  /** True if a reading failed in a way that may pass within seconds. */
+  /** Whether a read failed in a way that may pass within seconds. */
   readonly transient: boolean;
-  /** What a refusal of class `auth` was about; undefined for every other class. */
+  /** What a refusal of class `auth` concerned; undefined for every other class. */
   readonly refused: AuthRefusal | undefined;
 
-  /** For providers and tests: the library itself creates what it throws. */
+  /** For providers and tests. The library itself creates the errors that it throws. */
   constructor(errorClass: ErrorClass, message: string, options: BmcErrorOptions = {}) {
     const said = errorClass === "usage" ? message : oneLine(message);
     super(said, options.cause === undefined ? undefined : { cause: options.cause });
@@ -64,7 +64,7 @@ export class BmcError extends Error {
     this.refused = errorClass === "auth" ? (options.refused ?? causeRefused(options.cause)) : undefined;
   }
 
-  /** Any thrown value as a BmcError: aborts become `cancelled`, elapsed waits `timeout`, the rest `internal`. */
+  /** Converts any thrown value to a BmcError: aborts become `cancelled`, timeouts `timeout`, others `internal`. */
   static from(thrown: unknown): BmcError {
     if (thrown instanceof BmcError) return thrown;
     if (thrown instanceof TimeoutReached) return new BmcError("timeout", thrown.message, { cause: thrown });
@@ -72,12 +72,15 @@ export class BmcError extends Error {
       return new BmcError("cancelled", "cancelled", { cause: thrown });
     }
     const message = textOf(thrown);
-    // The reason of `AbortSignal.timeout`.
+    // This is the reason of `AbortSignal.timeout`.
     const isTimeout = thrown instanceof DOMException && thrown.name === "TimeoutError";
     return new BmcError(isTimeout ? "timeout" : "internal", message, { cause: thrown });
   }
 
-  /** Why a signal aborted: its `BmcError`, or else `timeout` for an elapsed wait and `cancelled` for everything else. */
+  /**
+   * Converts the reason of a signal: its own `BmcError`, otherwise `timeout` for an elapsed wait and `cancelled` for
+   * everything else.
+   */
   static ofAbort({ reason }: AbortSignal): BmcError {
     const error = BmcError.from(reason);
     if (error === reason || error.class !== "internal") return error;
@@ -85,7 +88,10 @@ export class BmcError extends Error {
   }
 }
 
-/** Assumes the login in doubt: a wrong guess then costs one attempt, the other way round it can lock an account. */
+/**
+ * What the cause says was refused, and the login if in doubt. A wrong guess then costs one attempt; the opposite could lock
+ * an account.
+ */
 function causeRefused(cause: unknown): AuthRefusal {
   return (cause instanceof BmcError ? cause.refused : undefined) ?? "login";
 }

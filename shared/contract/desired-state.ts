@@ -6,7 +6,7 @@ import { BootDevice } from "./vocabulary.ts";
 const MOST_SERVERS = 16;
 const MOST_COMPONENTS = 200;
 
-/** A name or an address of a time server. */
+/** The name or address of a time server. */
 export const NTP_SERVER = /^[0-9A-Za-z:][0-9A-Za-z.:_-]{0,252}$/;
 /** A version of firmware. */
 export const FIRMWARE_VERSION = /^(?=.*\d)[^\p{Cc}\p{Cf}]{1,100}$/u;
@@ -45,7 +45,7 @@ export const DesiredState = z.strictObject({
   /** Whether the worker corrects differences. */
   enforce: z.optional(z.boolean()),
   power: z.optional(z.enum(["on", "off"])),
-  /** The boot override for every boot; `none` is no override. */
+  /** The boot override for every boot; `none` means no override. */
   bootDevice: z.optional(BootDevice),
   /** The time servers, in order of preference. */
   ntp: z.optional(
@@ -64,7 +64,7 @@ export const DesiredState = z.strictObject({
       reporting((values) => (Object.keys(values).some(isBiosPassword) ? NO_PASSWORDS : undefined)),
     ),
   ),
-  /** Versions, by the component's name or ID; with an image, the worker installs it. */
+  /** Versions by the component's name or ID. With an image, the worker installs it. */
   firmware: z.optional(
     z
       .record(z.string(), Firmware)

@@ -1,7 +1,7 @@
-/** The variable that makes an action a plan: it reads the state and changes nothing. */
+/** The variable that turns an action into a plan: it reads the state and changes nothing. */
 export const DRY_RUN = "DRY_RUN";
 
-/** Whether the variable asks for a plan. An invalid value counts as yes, because a mistake must not change a machine. */
+/** Whether the variable requests a plan. An invalid value counts as yes, because a mistake must not change a machine. */
 export function isDryRun(env: Readonly<Record<string, string | undefined>>): boolean {
   return !["", "false", "0", "no", "off"].includes((env[DRY_RUN] ?? "").trim().toLowerCase());
 }

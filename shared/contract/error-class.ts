@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 
-/** Why an action failed. The class answers "retry?" and "exit code?" everywhere in this project. */
+/** Why an action failed. The class determines retries and the exit code everywhere in this project. */
 export const ErrorClass = z.enum([
   "usage",
   "auth",
@@ -18,8 +18,6 @@ export const ErrorClass = z.enum([
 ]);
 export type ErrorClass = z.infer<typeof ErrorClass>;
 
-/**
- * What an error of class `auth` was about: the login, which BMCs use to lock accounts, or a missing right.
- */
+/** What an error of class `auth` concerns: the login, which BMCs use to lock accounts, or a missing permission. */
 export const AuthRefusal = z.enum(["login", "right"]);
 export type AuthRefusal = z.infer<typeof AuthRefusal>;

@@ -2,10 +2,10 @@ import type { ErrorClass } from "./error-class.ts";
 
 export const EXIT_OK = 0;
 
-/** A machine is not as the inventory says, and nothing else failed. */
+/** The exit code if a machine differs from the inventory, and nothing else failed. */
 export const EXIT_DRIFT = 3;
 
-/** What a command printed could not be written; EX_IOERR of sysexits.h. */
+/** The exit code if a command's output could not be written; EX_IOERR of sysexits.h. */
 export const EXIT_OUTPUT_LOST = 74;
 
 const EXIT_CODES: Readonly<Record<Exclude<ErrorClass, "cancelled">, number>> = {
@@ -26,10 +26,10 @@ const EXIT_CODES: Readonly<Record<Exclude<ErrorClass, "cancelled">, number>> = {
 /** A signal that cancels an action. */
 export type StopSignal = "SIGINT" | "SIGTERM";
 
-/** Shell convention: 128 plus the signal's number. */
+/** The shell's convention: 128 plus the signal's number. */
 const SIGNAL_EXIT_CODES: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 };
 
-/** The exit code of an action that failed with `errorClass`; `signal` is what cancelled it. */
+/** The exit code of an action that failed with `errorClass`; `signal` is the signal that cancelled it. */
 export function exitCodeOf(errorClass: ErrorClass, signal: StopSignal = "SIGTERM"): number {
   return errorClass === "cancelled" ? SIGNAL_EXIT_CODES[signal] : EXIT_CODES[errorClass];
 }

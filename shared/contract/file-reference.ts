@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 
 /**
- * Takes the place of a secret in a connection file if the secret is a separate file in the same folder, such as one that a
+ * Replaces a secret in a connection file if the secret is in a separate file of the same folder, for example one that a
  * kubelet mounts from a Secret: `{"password": {"$file": "password"}}`.
  */
 export const FileReference = z.strictObject({
@@ -10,7 +10,7 @@ export const FileReference = z.strictObject({
 });
 export type FileReference = z.infer<typeof FileReference>;
 
-/** The fields of a connection that hold a login or a signing secret. `*` is any key or index. */
+/** The fields of a connection that contain a login or a signing secret. `*` matches any key or index. */
 const PLACES: readonly (readonly string[])[] = [
   ["username"],
   ["password"],
@@ -21,9 +21,9 @@ const PLACES: readonly (readonly string[])[] = [
 ];
 
 /**
- * The document with every file reference in a secret's place replaced by the content that `read` returns. Anywhere else, such
- * as in the payload of a webhook, a reference is plain text of the object's author: a secret there would be sent in the
- * clear. Rejects with the error of `read`.
+ * Replaces every file reference in place of a secret by the content that `read` returns. Elsewhere, such as in the payload
+ * of a webhook, a reference is plain text from the object's author, because a secret there would be sent in plain text.
+ * Rejects with the error of `read`.
  */
 export function resolveFileReferences(
   document: unknown,
@@ -32,7 +32,7 @@ export function resolveFileReferences(
   return resolveAt(document, PLACES, read);
 }
 
-/** `places`: what is left of the places that begin with the path of `value`. */
+/** Resolves references in `value`. `places` are the remaining parts of the places that begin with its path. */
 async function resolveAt(
   value: unknown,
   places: readonly (readonly string[])[],

@@ -1,13 +1,13 @@
 /**
- * The input of an action: environment variables and flags. The policy and the actions read both with this one parser,
- * so that neither sees a value that the other does not.
+ * The input of an action: environment variables and flags. The policy and the actions read both with this parser, so that
+ * neither sees a value that the other does not see.
  */
 export interface GivenText {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly command: readonly string[];
 }
 
-/** A name that a container engine, a shell and `process.env` all read alike (IEEE Std 1003.1, section 8.1). */
+/** A name that a container engine, a shell and `process.env` read in the same way (IEEE Std 1003.1, section 8.1). */
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const FLAG_NAME = /^--[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 const CONNECTION_VARIABLE = /^(BMC|REDFISH|IPMI|IPMITOOL|AMT|RPC|HOMEASSISTANT|IRONIC)_/;
@@ -29,7 +29,7 @@ export function flagOfVariable(name: string): string {
 export interface GivenFlag {
   /** The flag as the user wrote it, without its value. */
   readonly flag: string;
-  /** The variable that means the same; undefined where no variable can. */
+  /** The variable with the same meaning; undefined if none exists. */
   readonly variable: string | undefined;
   /** Undefined for a flag without a value. */
   readonly value: string | undefined;
@@ -37,13 +37,13 @@ export interface GivenFlag {
 
 export interface ParsedArguments {
   readonly flags: readonly GivenFlag[];
-  /** Neither a flag nor the value of one. */
+  /** Arguments that are neither a flag nor the value of one. */
   readonly strays: readonly string[];
 }
 
 /**
- * Reads `--flag=value`, `--flag value` and `--flag`. What begins with `--` is always a flag and never a value, so that no
- * knowledge of the flags is needed to read them. Everything after `--` is a stray.
+ * Parses `--flag=value`, `--flag value` and `--flag`. An argument that begins with `--` is always a flag and never a value,
+ * so that parsing needs no knowledge of the flags. Everything after `--` is a stray.
  */
 export function parseArguments(command: readonly string[]): ParsedArguments {
   const flags: GivenFlag[] = [];
@@ -76,7 +76,7 @@ function variableOf(flag: string): string | undefined {
   return FLAG_NAME.test(flag) ? flag.slice(2).replaceAll("-", "_").toUpperCase() : undefined;
 }
 
-/** A variable or flag that an action is given. */
+/** A variable or flag in the input of an action. */
 export interface GivenName {
   /** The name as the user wrote it: `BMC_HOST` or `--bmc-host`. */
   readonly name: string;
@@ -87,7 +87,7 @@ export interface GivenName {
   readonly from: "command" | "environment";
 }
 
-/** All variables and flags that an action is given, including empty and repeated ones. */
+/** All variables and flags in the input of an action, including empty and repeated ones. */
 export function givenNames({ environment, command }: GivenText): readonly GivenName[] {
   const variables = Object.entries(environment).map(([name, value]): GivenName => {
     return { name, variable: isVariableName(name) ? name : undefined, value, from: "environment" };
@@ -98,7 +98,7 @@ export function givenNames({ environment, command }: GivenText): readonly GivenN
   return [...variables, ...flags];
 }
 
-/** Flags by the variable that means the same, and the environment: flags take precedence. */
+/** Flags by the variable with the same meaning, and the environment. Flags take precedence. */
 export interface ValueSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly flags: Readonly<Record<string, string>>;
@@ -106,11 +106,11 @@ export interface ValueSources {
 
 export interface GivenValue {
   readonly text: string;
-  /** The flag or variable that gave it. */
+  /** The flag or variable that the value comes from. */
   readonly from: string;
 }
 
-/** The value that counts for a variable. An empty variable counts as not given, an empty flag as given. */
+/** The value of a variable. An empty variable counts as not given, an empty flag as given. */
 export function givenValue(name: string, { env, flags }: ValueSources): GivenValue | undefined {
   const flag = flags[name];
   if (flag !== undefined) return { text: flag, from: flagOfVariable(name) };
@@ -126,7 +126,7 @@ export function valueSources({ environment, command }: GivenText): ValueSources 
   return { env: environment, flags: Object.fromEntries(flags) };
 }
 
-/** The variables of a connection that an action is given. An empty variable counts as not given. */
+/** The connection variables in the input of an action. An empty variable counts as not given. */
 export function connectionGiven(given: GivenText): readonly string[] {
   const names = givenNames(given).filter(({ from, value }) => from === "command" || (value ?? "") !== "");
   const variables = names.flatMap(({ variable }) => variable ?? []).filter(isConnectionVariable);

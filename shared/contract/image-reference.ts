@@ -24,7 +24,7 @@ const LONGEST_NAME = 255;
 /** A name, a tag and a digest at their longest. */
 const LONGEST_REFERENCE = LONGEST_NAME + 1 + 128 + 1 + 7 + 128;
 
-/** Undefined for other text; 64 hex digits are an image ID, not a reference. */
+/** Parses a reference; undefined for other text. 64 hex digits are an image ID, not a reference. */
 export function parseImageReference(text: string): ImageReference | undefined {
   if (text.length > LONGEST_REFERENCE || /^[a-f0-9]{64}$/.test(text)) return undefined;
   const [tagged, digest] = cut(text, text.indexOf("@"));
@@ -45,13 +45,13 @@ export function parseImageReference(text: string): ImageReference | undefined {
 
 export const DEFAULT_REGISTRY = "docker.io";
 
-/** The name with its registry, as the policy compares it: `alpine` is `docker.io/library/alpine`. */
+/** The name with its registry, in the form that the policy compares: `alpine` is `docker.io/library/alpine`. */
 export function fullImageName({ registry = DEFAULT_REGISTRY, repository }: ImageReference): string {
   const canonical = canonicalRegistry(registry);
   return `${canonical}/${withLibrary(canonical, repository)}`;
 }
 
-/** In lower case; engines know Docker Hub by a second name. */
+/** The registry in lower case. Engines know Docker Hub under a second name. */
 export function canonicalRegistry(registry: string): string {
   const lower = registry.toLowerCase();
   return lower === "index.docker.io" ? DEFAULT_REGISTRY : lower;
@@ -64,9 +64,9 @@ export function withLibrary(registry: string, repository: string): string {
 }
 
 /**
- * The reference for an engine, which reads text such as `sha256:<hex>` or hex digits as the ID of a local image and may look up a
- * short name elsewhere. A digest takes the place of a tag, which engines ignore beside it. Throws a `BmcError` of class `usage` for
- * text that is no reference.
+ * The reference in a form for an engine. Engines read text such as `sha256:<hex>` or hex digits as the ID of a local image,
+ * and may search for a short name elsewhere. A digest replaces a tag, because engines ignore a tag next to it. Throws a
+ * `BmcError` of class `usage` for text that is not a reference.
  */
 export function engineImage(text: string): string {
   const reference = parseImageReference(text);
@@ -75,7 +75,7 @@ export function engineImage(text: string): string {
   return `${fullImageName(reference)}${digest === undefined ? `:${tag}` : `@${digest}`}`;
 }
 
-/** The first component is a registry only if it cannot be part of a repository's path. */
+/** Splits off the registry. The first component is a registry only if it cannot be part of a repository's path. */
 function splitRegistry(full: string): readonly [string | undefined, string] {
   const slash = full.indexOf("/");
   const first = full.slice(0, Math.max(slash, 0));

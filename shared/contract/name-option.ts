@@ -1,4 +1,4 @@
-/** An option of a `Connection` that an error tells the user to set. */
+/** An option of a `Connection` that an error message asks the user to set. */
 type ConnectionOption =
   | "providers"
   | "tls.ca"
@@ -6,16 +6,16 @@ type ConnectionOption =
   | "ironic.keystone.fingerprint"
   | "redfish.sshHostKey";
 
-/** How the user sets an option, to a value where there is one: `--bmc-tls-fingerprint 5a1f…`. */
+/** Says how the user sets an option, with a value if there is one: `--bmc-tls-fingerprint 5a1f…`. */
 export type NameOption = (option: ConnectionOption, value?: string) => string;
 
-/** How to set the option in the inventory file. */
+/** Says how to set the option in the inventory file. */
 export const inventoryLine: NameOption = (option, value) =>
   option === "tls.ca"
     ? `tls: {caFile: ${value}} in the inventory`
     : `${optionText(option, value)} in the inventory`;
 
-/** How to set the option in a program that uses the library. */
+/** Says how to set the option in a program that uses the library. */
 export const connectionLine: NameOption = (option, value) => `${optionText(option, value)} in the connection`;
 
 function optionText(option: ConnectionOption, value: string | undefined): string {

@@ -3,13 +3,13 @@ import { elapsedText } from "../duration.ts";
 import type { LogFields } from "../logger.ts";
 
 /**
- * What an action does now. The action reports it in a log line, as JSON on stdout or stderr: `progress: true`, the text as
- * message, and `limitMs` if there is a time limit. It applies until the next such line.
+ * The current step of an action. The action reports it in a log line with JSON on stdout or stderr: `progress: true`, the
+ * text as message, and `limitMs` if there is a time limit. It applies until the next such line.
  */
 export interface Progress {
   /** Such as `waiting for power on`. */
   readonly text: string;
-  /** Time limit, counted from this line. */
+  /** The time limit, counted from this line. */
   readonly limitMs?: number;
 }
 
@@ -25,7 +25,7 @@ export function progressOf(text: string, { progress, limitMs }: LogFields): Prog
   return { text, ...(isLimit && { limitMs }) };
 }
 
-/** For people: `waiting for power on, 23 s of 1m 00s`. */
+/** Describes progress for people, such as `waiting for power on, 23 s of 1m 00s`. */
 export function progressText({ text, limitMs }: Progress, elapsedMs: number): string {
   return `${text}, ${elapsedText(elapsedMs)}${limitMs === undefined ? "" : ` of ${elapsedText(limitMs)}`}`;
 }

@@ -4,18 +4,18 @@ import { printable, shortened } from "../printable.ts";
 import { AuthRefusal, ErrorClass } from "./error-class.ts";
 import { SessionProvider } from "./vocabulary.ts";
 
-/** The longest `message` an action writes and a worker forwards, in characters. */
+/** The maximum length of a `message` that an action writes and a worker forwards, in characters. */
 export const MESSAGE_LIMIT = 1_000;
 
 /**
- * The variable with which a worker names a file for the result of an action that runs as a process. A worker that was
- * restarted reads it there.
+ * The variable with which a worker names a file for the result of an action that runs as a process. A restarted worker reads
+ * the result there.
  */
 export const WORKER_RESULT_FILE = "PBNJ_ACTION_RESULT_FILE";
 
 /**
- * What an action says about its end: one JSON object on the last line of stdout (unless a terminal or a flag asks for another
- * format), in `RESULT_FILE` when that is set, and in `/dev/termination-log` where a kubelet mounted it.
+ * The result of an action: one JSON object on the last line of stdout (unless a terminal or a flag requests another format),
+ * in `RESULT_FILE` if that is set, and in `/dev/termination-log` if a kubelet mounted it.
  */
 export const ActionResult = z.object({
   action: z.string(),
@@ -23,27 +23,27 @@ export const ActionResult = z.object({
   ok: z.boolean(),
   /** Why it failed; absent on success. */
   class: z.optional(ErrorClass),
-  /** With class `auth`: what was refused. */
+  /** What was refused, with class `auth`. */
   refused: z.optional(AuthRefusal),
   /** One line for people, such as `off after 6.2 s (graceful) via redfish`. */
   message: z.string(),
   provider: z.optional(SessionProvider),
-  /** The machine's state (power or boot override) as read before and after. */
+  /** The machine's state (power or boot override) before and after. */
   before: z.optional(z.unknown()),
   after: z.optional(z.unknown()),
   /** Whether anything was sent that changes the machine. */
   changed: z.optional(z.boolean()),
   durationMs: z.number(),
-  /** Requests or packets sent to the BMC that waited for an answer. */
+  /** The number of requests or packets to the BMC that waited for an answer. */
   roundTrips: z.number(),
-  /** What the action read, if it is one that reads. */
+  /** The data that the action read, if it reads any. */
   data: z.optional(z.unknown()),
   /** What was learned about the BMC, for the next call's connection. */
   hint: z.optional(z.unknown()),
 });
 export type ActionResult = z.infer<typeof ActionResult>;
 
-/** Reads one line of stdout as a result; undefined when it is anything else. */
+/** Parses a line of stdout as a result; undefined for any other line. */
 export function parseResultLine(line: string): ActionResult | undefined {
   if (!line.startsWith("{")) return undefined;
   let value: unknown;

@@ -10,7 +10,10 @@ export function withoutLineEnd(text: string): string {
   return text.replace(/(?:\r?\n|\r)$/, "");
 }
 
-/** Describes what looks wrong in a login, without quoting it: accounts lock after a few wrong logins. Undefined if nothing does. */
+/**
+ * Describes what looks wrong in a login, without quoting it, because accounts lock after a few wrong logins. Undefined if
+ * nothing looks wrong.
+ */
 export function loginDoubt({ username, password }: Login): string | undefined {
   const ofUser = username === undefined ? undefined : secretDoubt(username);
   const ofPassword = password === undefined ? undefined : secretDoubt(password.reveal());
@@ -20,7 +23,7 @@ export function loginDoubt({ username, password }: Login): string | undefined {
 
 /** Describes what looks wrong in a user name or secret, without quoting it; the text follows the field's name. */
 export function secretDoubt(text: string): string | undefined {
-  // `docker run --env-file` and Kubernetes Secrets keep what a shell would remove.
+  // `docker run --env-file` and Kubernetes Secrets keep quotes that a shell would remove.
   if (/^(["'`]).*\1$/s.test(text) && text.length > 1)
     return "has quotes around it, which count as part of it";
   if (/[\r\n]/.test(text)) return "has a line end in it, which counts as part of it";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 
-/** Reports what `problemOf` finds wrong with a value. */
+/** Reports the problem that `problemOf` finds in a value. */
 export function reporting<T>(problemOf: (value: T) => string | undefined) {
   return z.check<T>(({ value, issues }) => {
     const message = problemOf(value);
@@ -8,7 +8,7 @@ export function reporting<T>(problemOf: (value: T) => string | undefined) {
   });
 }
 
-/** An absolute `http` or `https` URL without credentials, which would show in logs. */
+/** An absolute `http` or `https` URL without credentials, because URLs appear in logs. */
 export const HttpUrl = z.string().check(
   z.trim(),
   reporting((url) => urlProblem(url)),
@@ -30,7 +30,7 @@ export const Fingerprint = z.pipe(
   z.transform((text: string) => text.replaceAll(":", "").toLowerCase()),
 );
 
-/** SHA-256 of an SSH host key as OpenSSH shows it, such as `ssh-keygen -lf`: Base64 without padding. */
+/** SHA-256 of an SSH host key in OpenSSH's format, like in `ssh-keygen -lf`: Base64 without padding. */
 export const SshFingerprint = z.pipe(
   z
     .string()

@@ -15,25 +15,25 @@ import {
   YAMLParseError,
 } from "yaml";
 
-/** A YAML document's nodes, with the facts that the YAML package itself finds only in quadratic time. */
+/** The nodes of a YAML document, with facts that the YAML package itself finds only in quadratic time. */
 export interface ComposedYaml {
   readonly document: Document.Parsed;
-  /** Offsets of keys that their map already has. */
+  /** Offsets of keys that are repeated in their map. */
   readonly repeatedKeys: readonly number[];
   /** Offsets of keys that are maps or lists. */
   readonly complexKeys: readonly number[];
-  /** The node that each alias refers to; an alias without an anchor before it is absent. */
+  /** The node that each alias refers to; absent for an alias without an earlier anchor. */
   readonly aliases: ReadonlyMap<Alias, Node>;
 }
 
-/** Faults of the syntax that are kept. */
+/** The maximum number of syntax errors that are kept. */
 const MOST_FAULTS = 100;
-/** The YAML package is recursive and has no limit of its own: it throws a RangeError, or reports what it caught. */
+/** The YAML package is recursive and has no limit: it throws a RangeError, or reports the one that it caught. */
 const CAUGHT_OVERFLOW = /stack overflow|call stack/i;
 
 /**
- * Parses YAML 1.2 in linear time. Keys and aliases are only looked up where the document has no syntax errors. Throws a
- * `RangeError` when the document is nested too deeply.
+ * Parses YAML 1.2 in linear time. Keys and aliases are only checked in a document without syntax errors. Throws a
+ * `RangeError` if the document is nested too deeply.
  */
 export function composeYaml(text: string, lineCounter?: LineCounter): ComposedYaml {
   const document = documentOf(text, lineCounter);
@@ -53,14 +53,17 @@ export function composeYaml(text: string, lineCounter?: LineCounter): ComposedYa
     } else if (isScalar(item) || isCollection(item)) {
       if (item.anchor !== undefined) anchors.set(item.anchor, item);
       if (isMap(item)) checkKeys(item, repeatedKeys, complexKeys);
-      // In the order of the document: an alias refers to the last anchor before it.
+      // In the order of the document, because an alias refers to the last anchor before it.
       if (isCollection(item)) for (const child of item.items.toReversed()) pending.push(child);
     }
   }
   return { document, repeatedKeys, complexKeys, aliases };
 }
 
-/** Parses like the YAML package's `parseDocument`, but keeps a limited number of faults: each costs as much as a hundred characters. */
+/**
+ * Parses like the YAML package's `parseDocument`, but keeps a limited number of errors, each of which costs as much as a
+ * hundred characters.
+ */
 function documentOf(text: string, lineCounter: LineCounter | undefined): Document.Parsed {
   const options = { prettyErrors: false, uniqueKeys: false, ...(lineCounter && { lineCounter }) };
   const tokens = withFewFaults(new Parser(lineCounter?.addNewLine).parse(text));

@@ -12,7 +12,7 @@ import {
 import { count } from "../count.ts";
 import { suggestion } from "../nearest-name.ts";
 
-/** One problem of a parsed value: its path, and a sentence without its subject. */
+/** One problem of a parsed value: its path, and a sentence without a subject. */
 export interface ValueProblem {
   readonly path: readonly PropertyKey[];
   readonly message: string;
@@ -22,8 +22,8 @@ export interface ValueProblem {
 export type RefusedKeys = Readonly<Record<string, string>>;
 
 /**
- * The problems that a schema finds in `value`, in this project's words. Never quotes the value itself, only what
- * it should be: it may be a secret in the wrong place.
+ * The problems that a schema finds in `value`, in this project's words. They never quote the value, which may be a secret in
+ * the wrong place, but only describe what it should be.
  */
 export function valueProblems(
   schema: $ZodType,
@@ -106,7 +106,7 @@ function oneOf(values: readonly util.Primitive[], value: unknown): string {
 export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   let current = value;
   for (const key of path) {
-    // A list as one text.
+    // The list was given as one text.
     if (typeof current === "string" && typeof key === "number") return current;
     if (typeof current !== "object" || current === null || !Object.hasOwn(current, key)) return undefined;
     current = Reflect.get(current, key);
@@ -114,7 +114,7 @@ export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return current;
 }
 
-/** The keys an object schema knows at `path`; none where the path leads to anything but an object. */
+/** The keys that an object schema has at `path`; none if the path leads to anything else. */
 function keysAt(schema: $ZodType, path: readonly PropertyKey[]): readonly string[] {
   let current: $ZodType | undefined = unwrap(schema);
   for (const key of path) {

@@ -8,17 +8,17 @@ import { byLine, type Checked, type Problem } from "./problem.ts";
 export interface YamlDocument {
   readonly path: string;
   readonly value: unknown;
-  /** `inventory.yaml:12`: the line of the value at `path`, or of the nearest thing around it that is there. */
+  /** The line of the value at `path`, or of its nearest existing parent, such as `inventory.yaml:12`. */
   sourceOf(path: readonly PropertyKey[]): string;
 }
 
-/** Each alias may be repeated, but not so that a few lines grow to millions of values. */
+/** The maximum uses of each alias, so that a few lines cannot expand to millions of values. */
 const MOST_USES_OF_ALIAS = 100;
-/** Each one may cost a walk through the whole document. */
+/** The maximum number of aliases, each of which may cost a walk through the whole document. */
 const MOST_ALIASES = 1_000;
 const TOO_DEEP = "is nested too deeply";
 
-/** Reads YAML 1.2. Broken syntax, repeated keys and unknown tags are problems with their lines. */
+/** Parses YAML 1.2. Syntax errors, repeated keys and unknown tags are problems with their lines. */
 export function parseYaml(path: string, text: string): Checked<YamlDocument> {
   const lines = new LineCounter();
   const at = (offset: number): string => `${basename(path)}:${lines.linePos(offset).line}`;
@@ -58,7 +58,10 @@ export function parseYaml(path: string, text: string): Checked<YamlDocument> {
   return { ok: true, value: { path, value, sourceOf }, warnings: [] };
 }
 
-/** Follows `keys` as far as they exist; the place of a map's entry is that of its key. `known` caches the pairs of maps by key. */
+/**
+ * Follows `keys` as far as they exist. The position of a map's entry is that of its key. `known` caches the pairs of maps by
+ * key.
+ */
 function offsetOf(
   root: Node | null,
   keys: readonly PropertyKey[],
@@ -96,7 +99,7 @@ const QUOTING: readonly (readonly [pattern: RegExp, message: string])[] = [
   [/^Invalid escape sequence/, "invalid escape sequence: put text with backslashes in single quotes"],
 ];
 
-/** Never quotes the file: a password that was pasted into it may begin with any of these characters. */
+/** Replaces messages that quote the file, because a password that was pasted into it may begin with any of these characters. */
 function withoutContent(message: string): string {
   const known = QUOTING.find(([pattern]) => pattern.test(message));
   return known ? known[1] : lowerFirst(message.replace(/: .*$/s, ""));

@@ -1,17 +1,17 @@
 import { KNOWN_WORDS, MEASURES } from "./known-words.ts";
 
-/*
- * What may be written as it is: words of specifications, makers and this project, and what is too short to identify anything. All else
- * gets a stand-in. A machine's texts are an attacker's: each pattern takes time in proportion to the text.
+/**
+ * What may be written unchanged: words of specifications, makers and this project, and text that is too short to identify
+ * anything. Everything else is replaced. A machine's texts may be an attacker's, so each pattern takes linear time.
  */
 
 const words = new Set(KNOWN_WORDS.split(/\s+/));
 const measures = new Set(MEASURES.split(/\s+/));
 
-/** Whole values that identify no machine in any field. */
+/** Complete values that identify no machine in any field. */
 const PLAIN_VALUE =
   /^[\W_]*$|^(.)\1*(?<!\d)$|^0[0:.x-]*0?$|^(n\/?a|none|null|unknown|unspecified|empty|no asset tag|chassis|system|no dimm|not ?(found|specified|available|applicable|present|set|provided|supported|configured)|default( string)?|to be filled by o\.?e\.?m\.?|enabled?|disabled?|on|off|auto(matic)?|manual|yes|no|true|false|ok|static|dhcp|slaac|administrator|operator|readonly|user|local|remote|all|any|other|standard|custom|always|never|nochange|managed ?system|intel\(r\) amt)$/i;
-/** Addresses that say nothing of a site: masks, loopback, unspecified, multicast. */
+/** Addresses that reveal nothing about a site: masks, loopback, unspecified, multicast. */
 const PLAIN_ADDRESS = /^(?:(?:0|127|22[4-9]|2[3-5]\d)\.[\d.]+|::1?|ff[\da-f]{2}:[\da-f:]*)$/i;
 const PUBLIC_HOST = /(?:^|\.)(?:dmtf\.org|oasis-open\.org|odata\.org|w3\.org|snia\.org)$/i;
 
@@ -34,7 +34,10 @@ export function isKnownWord(text: string): boolean {
   return words.has(text.toLowerCase());
 }
 
-/** Whether letters and digits are a known word, are made of some, such as `ProcTurboMode` and `CPU1`, or are too short to identify. */
+/**
+ * Whether letters and digits are a known word, consist of known words, such as `ProcTurboMode` and `CPU1`, or are too short
+ * to identify anything.
+ */
 export function isKnown(token: string): boolean {
   if (isKnownWord(token)) return true;
   if (isShort(token)) return token.length < LONGEST_FREE || !/^\p{L}+$/u.test(token);
@@ -48,7 +51,7 @@ export function isKnown(token: string): boolean {
   return known > free;
 }
 
-/** Whether it alone identifies nothing. Many in a row may. */
+/** Whether a token is too short to identify anything by itself. Many in a row may identify something. */
 export function isShort(token: string): boolean {
   return token.length <= LONGEST_FREE;
 }
@@ -56,12 +59,15 @@ export function isShort(token: string): boolean {
 /** What the name of a field reveals about its value. */
 export type FieldRole = "secret" | "measure" | "model" | "version" | "text" | IdentityKind;
 
-/** What identifies a machine, a person or a place: values of these fields are replaced even if they are made of known words. */
+/**
+ * The kinds of identities: of a machine, a person or a place. Values of these fields are replaced even if they consist of
+ * known words.
+ */
 export type IdentityKind = (typeof IDENTITIES)[number][0] | "text";
 
 const SECRET =
   /passw|passphrase|passcode|\bpwd|pwd$|secret|token|credential|community|key$|keys$|keytab|hash|cookie|certificatestring|csrstring|pkcs|nonce|challenge|bindpw|^pin$|pincode$|^psk$|signaturestring|fingerprint|pem$|keydata|seed$|^k[gr]$/i;
-/** Fields that count or limit secrets, or name keys of a keyboard, but hold no secret. */
+/** Fields that count or limit secrets, or name keys of a keyboard, but contain no secret. */
 const NO_SECRET =
   /(length|min|max|count|days|policy|threshold|timeout|expir\w{0,16}|enabled?|required|supported|type|algorithm|protection|status|state|mode|readonly|hidden|hotkey|registrykey|salt)s?$/i;
 
@@ -95,7 +101,10 @@ const IDENTITIES = [
 const VERSION = /version|firmware|revision|build|release|package|softwareid/i;
 const MODEL = /model|manufacturer|vendor|product|family|partnumber|processor|^name$|^displayname$/i;
 
-/** Judges by the last part of `Users.2.UserName` and `ResetType@Redfish.AllowableValues`: an annotation lists what a specification allows. */
+/**
+ * Determines the role of a field from the last part of names such as `Users.2.UserName` and
+ * `ResetType@Redfish.AllowableValues`: an annotation lists what a specification allows.
+ */
 export function roleOf(field: string): FieldRole {
   // An action.
   if (field.startsWith("#")) return "text";
@@ -108,7 +117,7 @@ export function roleOf(field: string): FieldRole {
   if (VERSION.test(name)) return "version";
   if (MODEL.test(name)) return "model";
   const [last = "", before = ""] = (name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []).toReversed();
-  // `MiB` has two.
+  // `MiB` has two capitals.
   return [last, before + last].some((word) => measures.has(word.toLowerCase())) ? "measure" : "text";
 }
 
@@ -126,23 +135,23 @@ const DURATION =
 /** Dotted numbers that cannot be an IP address. */
 const DOTTED =
   /(?<![\w.])v?(?!(?:[1-9]\d|[12]\d\d)(?:\.(?:0|[1-9]\d{0,2})){2}\.[1-9]\d{0,2}(?![\w.]))\d{1,4}(?:[._-]\d{1,4}){1,5}(?![\w.])/g;
-/** Series of processors and machines, whose numbers are known to everyone who sells them. */
+/** Series of processors and machines, with numbers that are publicly known. */
 const SERIES =
   /(?<!\w)(?:EPYC|Gold|Silver|Platinum|Bronze|Xeon|Ryzen|Gen|V)[ -]\d{4}[A-Z+]{0,2}(?!\w)|(?<!\w)(?:R|T|C|M|XR|XE|DL|ML|BL|XL|SL|SR|ST|SD|RD|RS)\d{3,4}[a-z]{0,3}(?!\w)/g;
 const SCHEMA_VERSION = /(?<![A-Za-z\d])v\d{1,2}[._]\d{1,2}[._]\d{1,2}(?![\w])/g;
 
-/** Messages of registries that are numbered: Dell's and Lenovo's. */
+/** Numbered messages of registries: Dell's and Lenovo's. */
 const MESSAGE_ID =
   /(?<=\bIDRAC\.\d{1,2}\.\d{1,2}\.)[A-Z]{2,4}\d{3,4}(?!\w)|(?<!\w)(?:BAR|BIOS|CPU|FAN|IPA|JCP|LC|LOG|MEM|NIC|PR|PSU|PWR|RAC|RAM|RED|SEC|SUP|SWC|SYS|TMP|USR|VRM)\d{3,4}(?!\w)|(?<!\w)FQXSP[A-Z]{2}\d{4}[A-Z](?!\w)/g;
 /** Names of UEFI boot options, such as `Boot0001`. */
 const BOOT_OPTION = /(?<!\w)Boot[\dA-F]{4}(?!\w)/g;
-/** Numbers of maker and product in this project's words, which an IPMI BMC's answer has as well: `enterprise 674 product 0x0100`. */
+/** The numbers of maker and product in this project's form for an IPMI BMC: `enterprise 674 product 0x0100`. */
 const PRODUCT =
   /(?<=\benterprise )\d{1,6}(?= product )|(?<=\benterprise \d{1,6} product )0x[\da-f]{4}(?!\w)/g;
 const BAUD = /(?<![\w.-])(?:1200|2400|4800|9600|19200|38400|57600|115200)(?![\w.-])/g;
 const PORT = /(?<=[\w\])]:)(?:2049|3128|4433|5000|5120|5900|5985|8000|8080|8443|8888|1699[2-5])(?![\w.:])/g;
 
-/** What stays in a text because of its form, beside known words. */
+/** Returns the forms that stay in a text in addition to known words. */
 export function knownForms(role: FieldRole): readonly RegExp[] {
   const own = role === "version" ? [DOTTED] : role === "model" ? [SERIES] : [];
   return [MOMENT, YEAR, DURATION, UNIT, SCHEMA_VERSION, MESSAGE_ID, BOOT_OPTION, PRODUCT, BAUD, PORT, ...own];

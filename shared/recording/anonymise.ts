@@ -13,7 +13,7 @@ import {
 } from "./allow-list.ts";
 import { StandIns } from "./stand-ins.ts";
 
-/** Headers that say how a BMC behaves; no other is kept. */
+/** Headers that describe how a BMC behaves. No other header is kept. */
 const HEADERS = new Set(
   `accept accept-encoding allow cache-control connection content-encoding content-type etag if-match link location odata-version
   preference-applied retry-after server transfer-encoding www-authenticate`.split(/\s+/),
@@ -24,20 +24,20 @@ const LONGEST_FOUND = 256;
 const MOST_FOUND = 20_000;
 const LONGEST_CACHED = 64;
 const MOST_CACHED = 50_000;
-/** What is nested deeper is left out, as is a code in a code. */
+/** The limit on the depth of nesting. Deeper values, and codes inside codes, are left out. */
 const MOST_LEVELS = 100;
 const MOST_DECODED = 4;
-/** So much text is looked at, of which the largest machines have a tenth. What follows is left out. */
+/** The limit on the amount of text, ten times that of the largest machines. The rest is left out. */
 const MOST_CHARACTERS = 8 * 1_048_576;
 const REMOVED = "[removed]";
 /** Short words in a row with this many letters and digits may be an address, a key or a number. */
 const SHORTEST_RUN = 6;
-/** A smaller number may be part of a PIN, but is not a PIN. */
+/** A number up to this may be part of a PIN, but is not a PIN. */
 const LARGEST_FREE = 999;
 
-/*
- * Each pattern takes time in proportion to the text. One that starts with a repetition looks behind, so that it is tried once per run of
- * characters.
+/**
+ * The patterns take linear time. A pattern that starts with a repetition uses a lookbehind, so that it is tried once per run
+ * of characters.
  */
 const OCTET = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
 const FORMS = {
@@ -58,7 +58,7 @@ const FORMS = {
 
 const scanners = new Map<FieldRole, RegExp>();
 
-/** Finds what may identify in a text of a field. What a `known` form matches stays. */
+/** Makes the pattern that finds what may identify something in a text of a field. Matches of a `known` form stay. */
 function scannerOf(role: FieldRole): RegExp {
   const made = scanners.get(role);
   if (made) return made;
@@ -75,19 +75,19 @@ function scannerOf(role: FieldRole): RegExp {
 const WORD = /[^\s"'/,;()[\]=<>?&|]+/g;
 const CHALLENGE =
   /\b(?:(?:Basic|Bearer|Digest|Negotiate|Session)(?=[\s,]|$)|stale="?(?:true|false)"?|algorithm="?(?:MD5|SHA-256|SHA-512-256)(?:-sess)?"?|qop="?auth(?:-int)?(?:, ?auth(?:-int)?)?"?)/gi;
-/** An account or a session is its user's. */
+/** The path of an account or a session, which identifies its user. */
 const OF_USER = /(\/(?:Accounts|Sessions)\/)([^/?#]+)/i;
 
-/** Removes from a machine's answers what identifies it: see docs/how-to/record-a-bmc.md. */
+/** Removes from a machine's answers what identifies it; see docs/how-to/record-a-bmc.md. */
 export class Anonymiser {
   readonly #standIns: StandIns;
   readonly #redact: Redactor;
   readonly #keep: RegExp | undefined;
   readonly #mostCharacters: number;
   readonly #kept = new Map<string, number>();
-  /** Values of fields that identify, in lower case, that have known words in them. */
+  /** Values of identifying fields in lower case that contain known words. */
   readonly #found = new Map<string, IdentityKind>();
-  /** Results by text: most texts of a tree occur often. */
+  /** The results by text, because most texts of a tree occur often. */
   readonly #texts = new Map<string, string>();
   #removed = 0;
   #characters = 0;
@@ -103,17 +103,17 @@ export class Anonymiser {
     this.#keep = keep.length === 0 ? undefined : new RegExp(keep.map(escaped).join("|"), "gi");
   }
 
-  /** How many values were replaced or removed, by kind. */
+  /** The number of values that were replaced or removed, by kind. */
   get replaced(): Readonly<Record<string, number>> {
     return { ...this.#standIns.counts, ...(this.#removed > 0 ? { secret: this.#removed } : {}) };
   }
 
-  /** Texts that were kept because of `keep`, with their counts. */
+  /** The texts that were kept because of `keep`, with their counts. */
   get kept(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#kept);
   }
 
-  /** Notes a value that identifies, such as the login's user, so that it is replaced wherever it occurs. */
+  /** Records an identifying value, such as the login's user, so that it is replaced wherever it occurs. */
   note(kind: IdentityKind, given: string): void {
     const value = given.trim().toLowerCase();
     if (value.length > LONGEST_FOUND || this.#found.size >= MOST_FOUND || isPlainValue(value)) return;
@@ -122,7 +122,7 @@ export class Anonymiser {
     this.#found.set(value, kind);
   }
 
-  /** Looks through everything that will be written, before any of it is. */
+  /** Collects identifying values from everything that will be written, before anything is written. */
   collect(value: unknown, field = "", levels = MOST_LEVELS): void {
     if (levels === 0) return;
     if (Array.isArray(value)) for (const entry of value) this.collect(entry, field, levels - 1);
@@ -134,7 +134,7 @@ export class Anonymiser {
     }
   }
 
-  /** A value as it may be written. */
+  /** Returns a value in the form in which it may be written. */
   value(value: unknown, field = "", below?: "secret", levels = MOST_LEVELS): unknown {
     if (typeof value === "object" && value !== null && levels === 0) {
       this.#removed++;
@@ -155,7 +155,7 @@ export class Anonymiser {
     return typeof value === "number" ? this.#number(value, role) : value;
   }
 
-  /** A path with its query, whose parts may name an account or hold a serial number. */
+  /** Anonymises a path with its query, which may name an account or contain a serial number. */
   path(path: string): string {
     if (this.#isFull) return `/${REMOVED}`;
     return path
@@ -239,12 +239,12 @@ export class Anonymiser {
     return this.#characters > this.#mostCharacters;
   }
 
-  /** A text all of which identifies. */
+  /** Replaces a text that identifies something as a whole. */
   #identity(given: string, kind: IdentityKind): string {
     return this.#apart(this.#redact(given.slice(0, LONGEST_TEXT)), kind);
   }
 
-  /** Separates the parts to keep from the parts that identify in other fields. */
+  /** Separates the parts to keep from the parts that identify something in other fields. */
   #apart(text: string, role: FieldRole): string {
     this.#characters += text.length;
     if (this.#isFull) return REMOVED;
@@ -384,16 +384,16 @@ export class Anonymiser {
 
 export interface AnonymiserOptions {
   readonly standIns?: StandIns;
-  /** Texts that stay wherever they are, in any case. */
+  /** Texts that are kept wherever they occur, in any case. */
   readonly keep?: readonly string[];
-  /** How much text is looked at. */
+  /** The limit on the amount of text. */
   readonly mostCharacters?: number;
 }
 
 type Form = keyof typeof FORMS;
 const NAMES = ["known", ...(Object.keys(FORMS) as Form[])] as const;
 const TOKEN = /[\p{L}\p{N}]+/gu;
-/** The whole tag except the mark of a weak one. */
+/** An entity tag without the mark of a weak one. */
 const ENTITY_TAG = /(?!W\/)[\p{L}\p{N}]+/gu;
 const MAC = /^[\da-f]{12}$/i;
 const HEX_BYTE = /^0x[\da-f]{1,2}$/i;
@@ -411,7 +411,7 @@ function hexDigits(text: string): string {
   return text.replace(/[^\da-f]/gi, (character) => (character.charCodeAt(0) % 16).toString(16));
 }
 
-/** Whether the text is no word and reveals nothing on its own. */
+/** Whether the text is not a word and reveals nothing by itself. */
 function isFree(token: string): boolean {
   return (isShort(token) && !isKnownWord(token)) || HEX_BYTE.test(token);
 }

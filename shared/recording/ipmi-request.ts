@@ -7,7 +7,10 @@ const NET_FN = {
   dcmi: 0x2c,
 } as const;
 
-/** Commands whose bytes are states, times and measured numbers, by NetFn and code, and how many the specification gives their answers. */
+/**
+ * Commands with answers that consist of states, times and measured numbers, by NetFn and code, with the length of the answer
+ * in the specification.
+ */
 const PLAIN: Readonly<Record<number, Readonly<Record<number, number>>>> = {
   [NET_FN.chassis]: { 1: 4, 2: 0, 4: 0, 6: 1, 7: 2, 8: 0, 9: 7 },
   [NET_FN.sensor]: { 32: 6, 34: 2, 35: 7, 39: 7, 45: 4 },
@@ -16,9 +19,9 @@ const PLAIN: Readonly<Record<number, Readonly<Record<number, number>>>> = {
   [NET_FN.dcmi]: { 2: 18, 3: 14, 4: 1, 5: 1 },
 };
 
-/** Number of bytes of the longest of these requests. */
+/** The number of bytes of the longest of these requests. */
 const LONGEST_REQUEST = 16;
-/** LAN parameters that are no addresses: the state of a change, and where the address comes from. */
+/** LAN parameters that are not addresses: the state of a change, and the source of the address. */
 const NO_ADDRESS = [0, 4];
 
 interface Asked {
@@ -26,20 +29,20 @@ interface Asked {
   readonly code: number;
 }
 
-/** The bytes of an answer that a recording keeps, if it is no record; undefined if none. */
+/** Returns the bytes of an answer that a recording keeps, or undefined if none. Records are handled elsewhere. */
 export function keptAnswer(asked: Asked, answer: Uint8Array): Uint8Array | undefined {
   const most = mostBytes(asked);
   return most === undefined ? undefined : answer.subarray(0, most);
 }
 
-/** Get SDR, Get Device SDR or Get SEL Entry: reservation, record ID, offset, and how many bytes. */
+/** Whether the command is Get SDR, Get Device SDR or Get SEL Entry, with reservation, record ID, offset and number of bytes. */
 export function asksForRecord({ netFn, code }: Asked): boolean {
   return netFn === NET_FN.storage ? code === 0x23 || code === 0x43 : netFn === NET_FN.sensor && code === 0x21;
 }
 
 /**
- * The bytes of a request that a recording keeps, by which a replay finds it again; undefined if none. Reservations differ
- * each time, and the value of a LAN parameter may be an address.
+ * Returns the bytes of a request that a recording keeps, by which a replay recognizes it, or undefined if none. Reservations
+ * differ each time, and the value of a LAN parameter may be an address.
  */
 export function keptBytes(asked: Asked, data: Uint8Array): Buffer | undefined {
   const bytes = Buffer.from(data);

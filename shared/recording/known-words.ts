@@ -374,7 +374,7 @@ xa2d6 xaa xca xcb xcc xce xcf xdc xdf xdfff xen xeon xfa xff xff00 xfffe xffff x
 xtreme xxxxxxxxx xxxxxxxxxx xyz yaml yd2c2 year yekt yes yet yield ymm you young your z23 z63 zero zfra zip zlib zlprt zmprt zns zod zone zoned
 zoneetag zones zvcat`;
 
-/** Last words of the names of fields that hold measured numbers. */
+/** The last words in the names of fields with measured numbers. */
 export const MEASURES = `accuracy ah amps attempts average band bandwidth baud bias bits blocks bytes calibration capacity celsius channel cid collisions complete compositions
 compute cores count credits critical cycle cycles days degrees depth discards duration ecn ecrc entries errors estimate expansion fahrenheit failures
 fatal frames frequency gbps gbs ghz gib height hours hz increment indicator interval iops jobs kg kib lanes length level limit liters lower lun max

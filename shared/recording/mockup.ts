@@ -11,12 +11,12 @@ const MOST_BYTES = 64 * 1_048_576;
 const FILE = "index.json";
 const ROOT = "/redfish/v1";
 
-/** A part of a path that is the same thing as a folder's name. */
+/** A segment of a path that can be the name of a folder unchanged. */
 const SAFE = /^(?!\.{1,2}$)[^\\/:*?"<>|\p{Cc}]{1,200}$/u;
 
 /**
- * Writes the tree as DMTF's mockup servers and others read it (DSP2043): `index.json` in a folder per path. Resolves to the paths that
- * cannot be a folder's name, which are left out. Rejects if the folder exists.
+ * Writes the tree in the format of DMTF's mockup servers (DSP2043): `index.json` in a folder per path. Resolves to the paths
+ * that were left out because they cannot be the name of a folder. Rejects if the folder exists.
  */
 export async function writeMockup(
   folder: string,
@@ -37,7 +37,10 @@ export async function writeMockup(
   return left;
 }
 
-/** Reads a mockup folder, in DMTF's long form or, without `redfish/v1`, in its short one. Links to other places are not followed. */
+/**
+ * Reads a mockup folder in DMTF's long form, or in its short form without `redfish/v1`. Does not follow links out of the
+ * folder.
+ */
 export async function readMockup(folder: string): Promise<Pick<Recording, "resources">> {
   const resources: Record<string, unknown> = {};
   let files = 0;
@@ -78,7 +81,7 @@ async function readJson(file: string): Promise<unknown> {
   return value;
 }
 
-/** Reads a whole file, up to a limit of bytes. */
+/** Reads a whole file of limited size. */
 export async function readBounded(file: string, most: number): Promise<Buffer> {
   const opened = await open(file, "r");
   try {

@@ -3,7 +3,7 @@ import { textOf } from "../text-of.ts";
 import { readBounded, readMockup } from "./mockup.ts";
 import { MOST_BYTES, parseRecording, type Recording } from "./recording.ts";
 
-/** Reads a recording or a mockup folder. Rejects with one line that names it. */
+/** Reads a recording or a mockup folder. Rejects with a message of one line that names it. */
 export async function readRecording(path: string): Promise<Recording> {
   try {
     const found = await stat(path);

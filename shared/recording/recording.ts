@@ -4,15 +4,15 @@ import { INPUT_BYTES } from "../input-limits.ts";
 import { isTooDeep } from "../json-depth.ts";
 
 const RECORDING_FORMAT = "pbnj-worker-recording";
-/** Version of the format. A later version may have more fields; a reader ignores fields that it does not know. */
+/** The version of the format. A later version may have more fields; readers ignore unknown fields. */
 const RECORDING_VERSION = 1;
 
 export const MOST_BYTES = INPUT_BYTES.recording;
 const MOST_RESOURCES = 50_000;
 const MOST_EXCHANGES = 20_000;
-/** A list of an AMT class is in `amt.classes.<name>`. */
+/** The depth of the lists of an AMT class: `amt.classes.<name>`. */
 const LIST_LEVELS = 4;
-/** More instances than a message can hold. */
+/** A limit that is higher than the number of instances in a message. */
 const MOST_INSTANCES = 10_000;
 
 /** The path of a resource or, with a query, of a page of a collection. */
@@ -39,10 +39,10 @@ const AmtValue = z
 
 const AmtInstance = z.record(XmlName, AmtValue);
 
-/** Where WS-Management is served. */
+/** The request to WS-Management. */
 export const WSMAN_REQUEST = "POST /wsman";
 
-/** What a request to Intel AMT says. */
+/** A request to Intel AMT. */
 export const WsmanRequest = z.object({
   action: XmlName.describe("`Get`, `Put`, `Enumerate`, `Pull`, `Release`, or a method of the class"),
   class: XmlName,
@@ -50,7 +50,7 @@ export const WsmanRequest = z.object({
 });
 export type WsmanRequest = z.infer<typeof WsmanRequest>;
 
-/** What Intel AMT answers. */
+/** An answer of Intel AMT. */
 export const WsmanAnswer = z.object({
   output: AmtInstance.optional().describe("The instance, or what the method returns"),
   instances: z.array(AmtInstance).max(MOST_INSTANCES).optional().describe("What a Pull brings"),
@@ -161,7 +161,7 @@ const Ipmi = z.object({
   refused: z.record(z.string(), z.int()).optional().describe("Completion codes, by name of the command"),
 });
 
-/** What an IPMI BMC answered to commands that read. */
+/** An IPMI BMC's answers to commands that read. */
 export type RecordedIpmi = z.infer<typeof Ipmi>;
 
 const Amt = z.object({
@@ -187,10 +187,10 @@ const Amt = z.object({
     .describe("Faults, by what was asked, such as `Get IPS_OptInService`"),
 });
 
-/** What an Intel AMT device answered over WS-Management. */
+/** An Intel AMT device's answers over WS-Management. */
 export type RecordedAmt = z.infer<typeof Amt>;
 
-/** One recorded BMC. Everything but `resources` may be absent; a small case is written by hand. */
+/** A recorded BMC. Every field except `resources` is optional, so that small cases can be written by hand. */
 export const Recording = z.object({
   format: z.literal(RECORDING_FORMAT).optional(),
   version: z.literal(RECORDING_VERSION).optional(),
@@ -253,7 +253,7 @@ export type EtagForm = NonNullable<Recording["etag"]>;
 export type RecordedExchange = z.infer<typeof HttpExchange>;
 export type RecordedCommand = z.infer<typeof IpmiExchange>;
 
-/** Reads a recording, compressed or not. Throws one line that says what is wrong with it. */
+/** Reads a recording, compressed or not. Throws an error of one line that says what is wrong with it. */
 export function parseRecording(bytes: Uint8Array): Recording {
   const value = parseJson(unzipped(bytes));
   if (hasLongList(value))
@@ -267,7 +267,10 @@ export function parseRecording(bytes: Uint8Array): Recording {
   throw new Error(`it is not a recording: ${[...(issue?.path ?? []), issue?.message].join(": ")}`);
 }
 
-/** Whether one of a recording's own lists is longer than any may be: each wrong entry would be a problem of its own. */
+/**
+ * Whether a list of the recording is longer than allowed. Checked first, because each wrong entry would be a separate
+ * problem.
+ */
 function hasLongList(value: unknown, levels = LIST_LEVELS): boolean {
   if (typeof value !== "object" || value === null || levels === 0) return false;
   const entries = Object.values(value);
@@ -285,14 +288,14 @@ function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's words quote the file, which may be a secret.
+    // The parser's message quotes the file, which may be a secret.
     throw new Error("it is not JSON");
   }
   if (isTooDeep(value)) throw new Error("it has too many levels");
   return value;
 }
 
-/** The text of a file: one line per field and small resource, so that people can read and compare it. */
+/** Returns the text of a file: one line per field and small resource, so that people can read and compare it. */
 export function recordingText(recording: Recording): string {
   const { resources, exchanges, commands, ...rest } = recording;
   const fields = Object.entries({ format: RECORDING_FORMAT, version: RECORDING_VERSION, ...rest })
@@ -320,7 +323,7 @@ export function compress(text: string): Buffer {
   return gzipSync(text, { level: 9 });
 }
 
-/** The format for other programs: `docs/reference/recording.schema.json`. */
+/** Returns the JSON schema of the format for other programs: `docs/reference/recording.schema.json`. */
 export function recordingSchema(): object {
   const { $schema, ...schema } = z.toJSONSchema(Recording, { io: "input" });
   return { $schema, title: "A recorded BMC", ...schema };

@@ -1,10 +1,10 @@
 import { hash, randomBytes } from "node:crypto";
 import { type IdentityKind, isKnown, isKnownWord, isPlainAddress, isShort } from "./allow-list.ts";
 
-/** Networks for documentation (RFC 5737), then those for benchmarks (RFC 2544). */
+/** Networks for documentation (RFC 5737), followed by the networks for benchmarks (RFC 2544). */
 const DOCUMENTATION = ["192.0.2", "198.51.100", "203.0.113"];
 const MOST_NETWORKS = 512;
-/** Values beyond this number are not remembered, so that two of them may get the same stand-in. */
+/** The number of values that are remembered. Further values may share a stand-in. */
 const MOST_REMEMBERED = 100_000;
 const LONGEST_REMEMBERED = 128;
 const MOST_TRIES = 16;
@@ -13,26 +13,26 @@ const DIGITS = "0123456789";
 const HEX = "0123456789abcdef";
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
-/** Replaces values. Each value has one stand-in in a recording, of the same form and length, that no other value has. */
+/** Replaces values. Within a recording each value has one stand-in of the same form and length, which no other value has. */
 export class StandIns {
   readonly #key: string;
   readonly #known = new Map<string, string>();
   readonly #made = new Set<string>();
-  /** Networks in the order of their occurrence, each with its hosts in order. */
+  /** The networks in the order of their occurrence, each with its hosts in order. */
   readonly #networks = new Map<string, { readonly place: number; readonly hosts: Map<string, number> }>();
   readonly #counts = new Map<IdentityKind, number>();
 
-  /** The key is never written, so that a stand-in cannot be checked against a guess. */
+  /** The key is never written, so that a guess cannot be checked against a stand-in. */
   constructor(key: Buffer = randomBytes(32)) {
     this.#key = key.toString("hex");
   }
 
-  /** How many different values were replaced. */
+  /** The number of different values that were replaced. */
   get counts(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#counts].toSorted(([one], [other]) => one.localeCompare(other)));
   }
 
-  /** The stand-in for a token of letters and digits. */
+  /** Returns the stand-in for a token of letters and digits. */
   of(kind: IdentityKind, token: string): string {
     const value = token.toLowerCase();
     const known = this.#known.get(value);
@@ -46,7 +46,7 @@ export class StandIns {
     return inCaseOf(token, made);
   }
 
-  /** Addresses of one network stay in one network. */
+  /** Replaces an address. Addresses in one network stay in one network. */
   address(address: string): string {
     if (isPlainAddress(address)) return address;
     const known = this.#known.get(address.toLowerCase());
@@ -97,7 +97,9 @@ export class StandIns {
   }
 }
 
-/** Replaces letters by letters and digits by digits, hexadecimal ones alike. A MAC address becomes locally administered. */
+/**
+ * Replaces letters by letters and digits by digits; hexadecimal digits likewise. A MAC address becomes locally administered.
+ */
 function formOf(value: string, bytes: (index: number) => number): string {
   const isMac = value.length === MAC_DIGITS && /^[\da-f]+$/.test(value);
   const isHex = isMac || (value.length >= 8 && /^(?=.*\d)(?=.*[a-f])[\da-f]+$/.test(value));

@@ -1,4 +1,4 @@
-/** Characters as UTF-16 codes, and for each the part of the text that it was written as. */
+/** Characters as UTF-16 codes, each with the part of the original text that encoded it. */
 export interface DecodedText {
   readonly codes: Uint16Array;
   readonly starts: Uint32Array;
@@ -32,7 +32,7 @@ export function plainText(text: string): DecodedText {
   return { codes, starts, ends };
 }
 
-/** The text without the codes that are not kept. */
+/** Returns the text without the codes that are not kept. */
 export function keepCodes(
   { codes: from, starts: fromStarts, ends: fromEnds }: DecodedText,
   isKept: (code: number, index: number) => boolean,
@@ -78,7 +78,7 @@ export function decode(text: DecodedText, notation: Notation): DecodedText {
   return { codes: codes.subarray(0, size), starts: starts.subarray(0, size), ends: ends.subarray(0, size) };
 }
 
-/** A character of `length` codes; `second` is the second half of one beyond U+FFFF, which takes two codes or more. */
+/** A character of `length` codes. `second` is the second half of a character beyond U+FFFF. */
 interface Decoded {
   readonly code: number;
   readonly length: number;
@@ -115,7 +115,7 @@ function decodeEscape(codes: Uint16Array, at: number): Decoded | undefined {
   return code === undefined ? undefined : { code, length: 2 + digits };
 }
 
-/** The names of HTML for the characters that encoders name. */
+/** The HTML names of the characters that encoders name. */
 const ENTITY_NAMES =
   "amp& lt< gt> quot\" apos' nbsp  tab\t newline\n excl! num# dollar$ percnt% lpar( rpar) ast* plus+ comma, hyphen- dash- period. sol/ colon: semi; equals= quest? commat@ lsqb[ lbrack[ bsol\\ rsqb] rbrack] hat^ lowbar_ grave` lcub{ lbrace{ verbar| vert| rcub} rbrace}";
 const ENTITIES = new Map(
@@ -152,7 +152,7 @@ function decodeQuoted(codes: Uint16Array, at: number): Decoded | undefined {
   return isLast ? { code: SPACE, length: 1 } : decodeBytes(codes, at);
 }
 
-/** Bytes in hex, each after the same mark. A byte that begins no UTF-8 character is read as Latin-1. */
+/** Decodes bytes in hex, each after the same mark. A byte that begins no UTF-8 character is read as Latin-1. */
 function decodeBytes(codes: Uint16Array, at: number): Decoded | undefined {
   const first = number(codes, at + 1, at + 3, 16);
   if (first === undefined) return undefined;
@@ -174,7 +174,7 @@ function ofPoint(point: number, length: number): Decoded | undefined {
   return text.length === 1 ? { code, length } : { code, length, second: text.charCodeAt(1) };
 }
 
-/** The number between `from` and `to`; undefined if there is none. */
+/** Reads the number between `from` and `to`. Returns undefined if there is none. */
 function number(codes: Uint16Array, from: number, to: number, base: 10 | 16): number | undefined {
   if (from >= to || to > codes.length) return undefined;
   let value = 0;

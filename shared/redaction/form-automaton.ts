@@ -1,4 +1,4 @@
-/** Text to find, and from how many of its first characters on a part of it reveals too much. */
+/** A text to find, and the number of its first characters that reveals too much. */
 export interface Form {
   readonly text: string;
   /** Number of first characters that reveal too much anywhere. */
@@ -13,7 +13,7 @@ export interface Form {
 const TELLING_CUT = 4;
 const ROOT = 0;
 
-/** Lower-case letters of scripts that have two cases, by code. */
+/** The lower-case letters of scripts with two cases, by code. */
 const SMALL_LETTERS = Uint16Array.from({ length: 0x590 }, (_, code) => {
   const small = String.fromCharCode(code).toLowerCase();
   return small.length === 1 ? small.charCodeAt(0) : code;
@@ -41,7 +41,7 @@ export class FormAutomaton {
   readonly #found: number[] = [0];
   readonly #tellingPart: boolean[] = [false];
   readonly #tellingEnd: boolean[] = [false];
-  /** By the low byte of a code, whether a form may begin with it. */
+  /** Whether a form may begin with a code, by the low byte of the code. */
   readonly #mayBegin = new Uint8Array(256);
 
   constructor(forms: readonly Form[]) {
@@ -76,7 +76,7 @@ export class FormAutomaton {
     return at;
   }
 
-  /** How many of the last codes must not be shown, because a form may begin with them. */
+  /** Returns how many of the last codes must not be shown, because a form may begin with them. */
   tellingEnd(state: number, wasCut: boolean): number {
     const length = this.#depth[state] ?? 0;
     return this.#tellingEnd[state] || (wasCut && length >= TELLING_CUT) ? length : 0;
@@ -116,7 +116,10 @@ export class FormAutomaton {
     return state;
   }
 
-  /** Where to continue when a state does not: breadth first, so that shorter ends are known before longer ones. */
+  /**
+   * Sets where to continue when a state has no transition. Works breadth first, so that shorter suffixes are known before
+   * longer ones.
+   */
   #connect(): void {
     const queue = [ROOT];
     for (const parent of queue) {

@@ -23,14 +23,14 @@ const ENTITIES: Reading = { notations: [{ entities: true }], trigger: /&/ };
 const PERCENT: Reading = { notations: [{ percent: true }], trigger: /%/ };
 const QUOTED: Reading = { notations: [{ quoted: true }], trigger: /=/ };
 const FORM: Reading = { notations: [{ percent: true, plus: true }], trigger: /\+/ };
-/** Encoded twice, in one notation or two. */
+/** Text that is encoded twice, in one notation or two. */
 const TWICE: Reading = { notations: [ALL, ALL], trigger: /[\\&%]/ };
 
 /** Removes secrets from text that arrives line by line. */
 export interface LineRedactor {
-  /** `wasCut`: the line was longer, and the missing part may be the rest of a secret. */
+  /** Redacts a line. `wasCut` says that the line was longer, and that the missing part may be the rest of a secret. */
   take(line: string, wasCut?: boolean): string;
-  /** Notes that lines are missing here. */
+  /** Records that lines are missing here. */
   gap(): void;
 }
 
@@ -54,7 +54,7 @@ export class SecretLineRedactor implements LineRedactor {
     this.#states.clear();
   }
 
-  /** Whether it has seen the same beginnings of secrets as another one. */
+  /** Whether this redactor has seen the same beginnings of secrets as another. */
   isAt(other: SecretLineRedactor): boolean {
     return isSame(this.#plain, other.#plain) && this.#states.size === 0 && other.#states.size === 0;
   }
@@ -203,12 +203,12 @@ function isBase64(code: number): boolean {
   );
 }
 
-/** RFC 4648 section 5: `-` and `_` in the place of `+` and `/`. */
+/** Converts a code to the standard alphabet (RFC 4648 section 5 has `-` and `_` instead of `+` and `/`). */
 function usualAlphabet(code: number): number {
   return code === 0x2d ? 0x2b : code === 0x5f ? 0x2f : code;
 }
 
-/** Parts of a text to remove. */
+/** The parts of a text to remove. */
 class Intervals {
   readonly #text: string;
   readonly #found: { start: number; end: number }[] = [];

@@ -6,7 +6,7 @@ const SMALL_X = 0x78;
 const ZERO = 0x30;
 const COMMA = 0x2c;
 
-/** Bytes in hex without what separates them: `53:33`, `0x53, 0x33`, `53-33`. What says that text was cut stays. */
+/** Returns bytes in hex without separators: `53:33`, `0x53, 0x33`, `53-33`. Marks of cut text stay. */
 export function hexText(text: DecodedText): DecodedText {
   const { codes } = text;
   return keepCodes(text, (code, index) => isHexPart(code, codes[index - 1] ?? 0, codes[index + 1] ?? 0));
@@ -18,7 +18,7 @@ function isHexPart(code: number, before: number, after: number): boolean {
   return code === ELLIPSIS || (code === DOT && (before === DOT || after === DOT));
 }
 
-/** Numbers, each with a comma behind it, as lists of bytes have them: `[83, 51]`. */
+/** Returns numbers with a comma after each, in the form of lists of bytes: `[83, 51]`. */
 export function decimalText({ codes: from, starts: fromStarts, ends: fromEnds }: DecodedText): DecodedText {
   const codes = new Uint16Array(2 * from.length);
   const starts = new Uint32Array(codes.length);

@@ -2,13 +2,13 @@ import { plainText } from "./decoded-text.ts";
 import { type Form, FormAutomaton } from "./form-automaton.ts";
 import { packedText, visibleText } from "./visible-text.ts";
 
-/** Shorter text occurs everywhere, so it is not searched for. */
+/** The length of the shortest text that is searched for, because shorter text occurs everywhere. */
 const SHORTEST = 4;
-/** Shorter text may occur across two words by chance. */
+/** The length of the shortest text that is searched for without spaces. Shorter text may occur across two words by chance. */
 const SHORTEST_PACKED = 8;
 const TELLING_CODE = { tellingPart: 8, tellingEnd: 4 };
 
-/** Finds the secrets of one holder, with one automaton per form of text. */
+/** Finds the secrets of one holder with one automaton per form of text. */
 export interface SecretAutomata {
   /** For text with its spaces. */
   readonly spaced: FormAutomaton;
@@ -24,7 +24,10 @@ export interface SecretAutomata {
   readonly haveSpaces: boolean;
 }
 
-/** `username` is searched for together with a secret, because HTTP basic authentication sends both (RFC 7617). */
+/**
+ * Builds the automata. `username` is searched for together with a secret, because HTTP basic authentication sends both (RFC
+ * 7617).
+ */
 export function secretAutomata(secrets: readonly string[], username?: string): SecretAutomata {
   const texts = secrets.map(readable).filter(({ spaced }) => spaced.length >= SHORTEST);
   const isLong = ({ packed }: Readable) => packed.length >= SHORTEST_PACKED;
@@ -62,19 +65,22 @@ function ofCodes(codes: Uint16Array): string {
   return Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength).toString("utf16le");
 }
 
-/** The beginning of a plain secret may be an ordinary word: it is only removed if it is most of the secret. */
+/**
+ * Makes the form of a plain secret. Its beginning may be an ordinary word, so it is only removed if it is most of the
+ * secret.
+ */
 function plainForm(text: string, ownLines: readonly number[]): Form {
   const tellingPart = Math.max(12, Math.ceil(text.length * 0.75));
   return { text, tellingPart, tellingEnd: Math.max(8, Math.ceil(text.length / 2)), ownLines };
 }
 
-/** Positions of white space, counted in the characters other than white space before it. */
+/** Returns the positions of white space, counted in the other characters before it. */
 function wordEnds(spaced: string): readonly number[] {
   const words = spaced.split(" ");
   return words.map((_, index) => words.slice(0, index + 1).join("").length);
 }
 
-/** A form with the user's name, which reveals nothing on its own: only the whole counts. */
+/** Makes a form with the user's name, which reveals nothing by itself, so only the whole form counts. */
 function wholeForm(text: string): Form {
   const { packed } = readable(text);
   return { text: packed, tellingPart: packed.length, tellingEnd: packed.length };
@@ -101,7 +107,7 @@ function decimalForm(bytes: Buffer): Form {
 }
 
 /**
- * The base64 forms of some bytes within longer data: three bytes become four characters, so there are three alignments.
+ * Returns the base64 forms of bytes within longer data. Three bytes become four characters, so there are three alignments.
  * Characters that also depend on neighbouring bytes are left out.
  */
 function base64Forms(bytes: Buffer): readonly CodeForm[] {

@@ -18,8 +18,8 @@ export function hasEscapes({ codes }: DecodedText): boolean {
 }
 
 /**
- * The visible part of a text: white space and control characters become one space, invisible characters are removed. Escape
- * sequences are invisible if a terminal obeys them, and text if they are spelled out (`obeyed` is false).
+ * Returns the visible part of a text: white space and control characters become one space, and invisible characters are
+ * removed. Escape sequences are invisible if a terminal interprets them (`obeyed`), and text if they are spelled out.
  */
 export function visibleText(
   { codes: from, starts: fromStarts, ends: fromEnds }: DecodedText,
@@ -58,7 +58,10 @@ export function packedText(text: DecodedText): DecodedText {
   return keepCodes(text, (code) => code !== SPACE);
 }
 
-/** The last code of an escape sequence that begins at `at`; undefined if none begins there, or it has no end. */
+/**
+ * Returns the index of the last code of an escape sequence that begins at `at`, or undefined if none begins there or it does
+ * not end.
+ */
 function escapeSequenceEnd(codes: Uint16Array, at: number): number | undefined {
   const code = codes[at] ?? 0;
   if (isBetween(code, 0x80, 0x9f)) return controlEnd(codes, at, code - C1);
@@ -70,7 +73,10 @@ function escapeSequenceEnd(codes: Uint16Array, at: number): number | undefined {
   return isBetween(codes[end], 0x30, 0x7e) ? end : undefined;
 }
 
-/** The last code of a control function of this kind, whose first code, or its second after an escape, is at `at`. */
+/**
+ * Returns the index of the last code of a control function of this kind. Its first code, or the second one after an escape,
+ * is at `at`.
+ */
 function controlEnd(codes: Uint16Array, at: number, kind: number): number | undefined {
   let end = at + 1;
   if (kind === CONTROL_SEQUENCE) {

@@ -1,8 +1,8 @@
 import type { FinishedSpan, SpanKind, SpanValue } from "./tracer.ts";
 
-/** What emits spans. */
+/** The source of spans. */
 export interface SpanSource {
-  /** The resource's attributes, such as `service.name`. */
+  /** The attributes of the resource, such as `service.name`. */
   readonly resource: Readonly<Record<string, SpanValue>>;
   readonly scope: { readonly name: string; readonly version: string };
 }
@@ -11,7 +11,7 @@ export interface SpanSource {
 export const KIND_NUMBERS: Readonly<Record<SpanKind, number>> = { internal: 1, client: 3, consumer: 5 };
 export const STATUS_ERROR = 2;
 
-/** An `ExportTraceServiceRequest` in OTLP/JSON, on one line: IDs in hexadecimal, times as text. */
+/** Makes an `ExportTraceServiceRequest` in OTLP/JSON, on one line: IDs are hexadecimal, and times are texts. */
 export function otlpJson({ resource, scope }: SpanSource, spans: readonly FinishedSpan[]): string {
   return JSON.stringify({
     resourceSpans: [

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { BmcError } from "../contract/bmc-error.ts";
 import type { FinishedSpan, OpenSpan, SpanAttributes, SpanStart, SpanValue, Tracer } from "./tracer.ts";
 
-/** More than an action that polls a BMC for an hour records. */
+/** The limit on spans, which exceeds what an action that polls a BMC for an hour records. */
 const MOST_SPANS = 1_000;
 
 interface Open {
@@ -14,7 +14,7 @@ interface Open {
   readonly noted: Record<string, SpanValue | undefined>;
 }
 
-/** Keeps the spans of one trace in memory, below one root span. Concurrent work is separated by its call chain. */
+/** Keeps the spans of one trace in memory below one root span. Concurrent work is separated by asynchronous context. */
 export class SpanRecorder implements Tracer {
   readonly #traceId: string;
   readonly #rootId: string;
@@ -30,7 +30,7 @@ export class SpanRecorder implements Tracer {
     this.#rootId = rootId;
   }
 
-  /** Milliseconds since the epoch, monotonic. */
+  /** Returns milliseconds since the epoch, which never decrease. */
   nowMs(): number {
     return this.#originMs + performance.now();
   }
@@ -47,14 +47,14 @@ export class SpanRecorder implements Tracer {
       this.#end(open);
       return value;
     } catch (thrown) {
-      // The class alone: messages may quote what a BMC was sent.
+      // Only the class, because messages may quote what was sent to a BMC.
       noted["error.type"] ??= classOf(thrown);
       this.#end(open);
       throw thrown;
     }
   }
 
-  /** All spans so far; open ones end now. Later spans are dropped. */
+  /** Returns all spans so far and ends open ones. Later spans are dropped. */
   finish(): { readonly spans: readonly FinishedSpan[]; readonly left: number } {
     for (const open of this.#open) {
       open.noted["pbnj.unfinished"] = true;

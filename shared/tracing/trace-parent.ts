@@ -4,16 +4,16 @@ export interface TraceParent {
   readonly traceId: string;
   /** 16 hexadecimal digits. */
   readonly spanId: string;
-  /** False asks the receiver to record nothing. */
+  /** Whether the parent is recorded. If not, the receiver should record nothing. */
   readonly sampled: boolean;
 }
 
-/** Names of environment variables (OpenTelemetry, "Environment Variables as Context Propagation Carriers"). */
+/** The names of the environment variables (OpenTelemetry, "Environment Variables as Context Propagation Carriers"). */
 export const TRACE_PARENT = "TRACEPARENT";
 
 const FORM = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
-/** Undefined if it is invalid: the standard says to ignore it. */
+/** Parses a trace parent. Returns undefined if it is invalid, because the standard says to ignore it then. */
 export function parseTraceParent(text: string | undefined): TraceParent | undefined {
   const [, traceId, spanId, flags] = FORM.exec(text?.trim() ?? "") ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;

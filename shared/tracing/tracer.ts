@@ -1,12 +1,12 @@
 export type SpanValue = string | number | boolean;
-/** Named as in OpenTelemetry, else below `pbnj.`. Undefined ones are left out. */
+/** Attributes with names of OpenTelemetry, or below `pbnj.`. Undefined ones are left out. */
 export type SpanAttributes = Readonly<Record<string, SpanValue | undefined>>;
 
-/** Span kinds of OpenTelemetry. */
+/** The span kinds of OpenTelemetry. */
 export type SpanKind = "internal" | "client" | "consumer";
 
 export interface SpanStart {
-  /** Never a secret, a user name or a session's ID, and of few different values. */
+  /** The name, which has few different values and never contains a secret, a user name or the ID of a session. */
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes?: SpanAttributes;
@@ -14,7 +14,7 @@ export interface SpanStart {
 
 /** A span in progress. */
 export interface OpenSpan {
-  /** With an `error.type` it has failed, also where its work does not reject. */
+  /** Adds attributes. With an `error.type` the span has failed, even if its work does not reject. */
   note(attributes: SpanAttributes): void;
 }
 
@@ -36,10 +36,10 @@ export interface FinishedSpan {
   readonly parentSpanId?: string | undefined;
   readonly name: string;
   readonly kind: SpanKind;
-  /** The wall clock's, milliseconds since the epoch, with fractions. */
+  /** The start by the wall clock in milliseconds since the epoch, with fractions. */
   readonly startMs: number;
   readonly endMs: number;
   readonly attributes: Readonly<Record<string, SpanValue>>;
-  /** Present where it failed; the reason may be empty. */
+  /** Present if the span failed. The reason may be empty. */
   readonly failure?: string;
 }

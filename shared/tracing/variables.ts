@@ -1,17 +1,17 @@
-/** An action's or a worker's environment. */
+/** The environment of an action or a worker. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The variable by which a worker asks an action for its spans: with `stdout` they are lines there, OTLP as JSON, before the
- * result. So an action needs no way to the collector and none of its secrets.
+ * The variable with which a worker requests an action's spans: with `stdout` they are lines of OTLP JSON there, before the
+ * result. The action then needs neither access to the collector nor its secrets.
  */
 export const ACTION_TRACES = "PBNJ_ACTION_TRACES";
 export const ON_STDOUT = "stdout";
 
-/** How a line of spans begins. */
+/** The beginning of a line of spans. */
 const SPANS_LINE = '{"resourceSpans":[';
 
-/** Where traces go, if anywhere; an empty variable counts as not set (OpenTelemetry's environment variables). */
+/** Returns where traces are sent, if anywhere. An empty variable counts as not set (OpenTelemetry's environment variables). */
 export function tracesEndpoint(env: Environment): string | undefined {
   if (env["OTEL_SDK_DISABLED"]?.trim().toLowerCase() === "true") return undefined;
   if (env["OTEL_TRACES_EXPORTER"]?.trim() === "none") return undefined;
@@ -21,7 +21,7 @@ export function tracesEndpoint(env: Environment): string | undefined {
   return base ? `${base.replace(/\/$/, "")}/v1/traces` : undefined;
 }
 
-/** Default `http/protobuf`, as in the standard. */
+/** Returns the protocol. Defaults to `http/protobuf`, as in the standard. */
 export function tracesProtocol(env: Environment): string {
   const own = env["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"]?.trim();
   return own || env["OTEL_EXPORTER_OTLP_PROTOCOL"]?.trim() || "http/protobuf";
@@ -31,7 +31,7 @@ export function isSpansLine(line: string): boolean {
   return line.startsWith(SPANS_LINE);
 }
 
-/** `key1=value1,key2=value2`, percent-encoded, as the standard has headers and resource attributes. */
+/** Parses `key1=value1,key2=value2` with percent-encoding, the standard's form of headers and resource attributes. */
 export function parseKeyValues(text: string | undefined): Readonly<Record<string, string>> {
   const pairs = (text ?? "").split(",").map((pair): readonly [key: string, value: string] => {
     const equals = pair.indexOf("=");

@@ -2,7 +2,7 @@ import type { X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 import { defined } from "../defined.ts";
 
-/** Facts of a connection and its certificate, none of which identifies a machine. */
+/** Facts about a connection and its certificate that do not identify a machine. */
 export interface TlsFacts {
   readonly protocol?: string;
   readonly cipher?: string;
@@ -16,17 +16,17 @@ export interface TlsFacts {
 
 /** One HTTP exchange as sent and received, including secrets. Times are on the monotonic clock. */
 export interface TappedHttp {
-  /** The service's scheme, host and port. */
+  /** The scheme, host and port of the service. */
   readonly origin: string;
   readonly method: string;
   /** Path and query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined if there was none, or it was a file. */
+  /** The body; undefined if there was none or it was a file. */
   readonly body: string | undefined;
   readonly startedMs: number;
   readonly endedMs: number;
-  /** Number of the connection, from 1. */
+  /** The number of the connection, counted from 1. */
   readonly connection: number;
   readonly answer?: {
     readonly status: number;
@@ -37,12 +37,12 @@ export interface TappedHttp {
 }
 
 export interface TappedIpmi {
-  /** The command's name in the specification; in a handshake `Open Session`, `RAKP1` or `RAKP3`. */
+  /** The name of the command in the specification, or `Open Session`, `RAKP1` or `RAKP3` in a handshake. */
   readonly command: string;
-  /** Undefined in a handshake, where `code` is the type of the payload, and `completionCode` the status. */
+  /** Undefined in a handshake, where `code` is the type of the payload and `completionCode` the status. */
   readonly netFn: number | undefined;
   readonly code: number;
-  /** Undefined if it holds a secret. */
+  /** The data; undefined if it contains a secret. */
   readonly data: Uint8Array | undefined;
   readonly startedMs: number;
   readonly endedMs: number;

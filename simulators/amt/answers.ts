@@ -15,10 +15,10 @@ const NAMESPACES = [
 ].join(" ");
 const ANONYMOUS = `${ADDRESSING}/role/anonymous`;
 
-/** An answer that still lacks what the request decides: whose answer it is, and to which action. */
+/** Completes an answer with what the request determines: its message ID and action. */
 export type Answer = (asked: Asked) => Reply;
 
-/** An instance of a class as a device writes it: fields in order, a repeated field as a list. */
+/** An instance of a class in the form that a device sends: fields in order, a repeated field as a list. */
 export type Fields = Readonly<Record<string, string | number | readonly (string | number)[] | Reference>>;
 
 /** A reference to an instance of a class by its keys. */
@@ -35,13 +35,13 @@ export function uriOf(resource: string): string {
     : `http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/${resource}`;
 }
 
-/** An answer with the header that devices send: `RelatesTo`, `Action` and `ResourceURI` (DSP0226 section 5.4). */
+/** Makes an answer with the header that devices send: `RelatesTo`, `Action` and `ResourceURI` (DSP0226 section 5.4). */
 export const envelope =
   (body: string): Answer =>
   (asked) =>
     soap(body, asked, `${asked.action}Response`, `<c:ResourceURI>${asked.resourceUri}</c:ResourceURI>`);
 
-/** Where a fault code is defined, and the action that carries it (DSP0226 section 14.6); others are WS-Management's. */
+/** The namespace and the action of fault codes (DSP0226 section 14.6). Other codes are from WS-Management. */
 const FAULTS: Readonly<Record<string, readonly [prefix: string, action: string]>> = {
   ActionNotSupported: ["b", `${ADDRESSING}/fault`],
   DestinationUnreachable: ["b", `${ADDRESSING}/fault`],
@@ -62,7 +62,7 @@ export const fault =
 
 export const instance = (name: string, fields: Fields) => element(name, uriOf(name), fields);
 
-/** What a method returns, in the namespace of the class that has it. */
+/** Makes the output of a method, in the namespace of the class that has the method. */
 export const outputOf =
   (method: string, fields: Fields): Answer =>
   (asked) =>
@@ -71,11 +71,11 @@ export const outputOf =
 export const output = (method: string, returnValue: number): Answer =>
   outputOf(method, { ReturnValue: returnValue });
 
-/** Begins an enumeration (WS-Enumeration section 3.1). Without a context it has ended. */
+/** Begins an enumeration (WS-Enumeration section 3.1). Without a context it is also the end. */
 export const enumerated = (context: string | undefined): Answer =>
   envelope(`<e:EnumerateResponse>${contextElement(context)}</e:EnumerateResponse>`);
 
-/** A part of an enumeration, written; without a context the last one (WS-Enumeration section 3.2). */
+/** Makes a part of an enumeration from serialized items. Without a context it is the last part (WS-Enumeration section 3.2). */
 export function pulled(items: readonly string[], context: string | undefined): Answer {
   const end = context === undefined ? "<e:EndOfSequence></e:EndOfSequence>" : "";
   const list = `<e:Items>${items.join("")}</e:Items>`;
@@ -85,14 +85,14 @@ export function pulled(items: readonly string[], context: string | undefined): A
 const contextElement = (context: string | undefined) =>
   context === undefined ? "" : `<e:EnumerationContext>${context}</e:EnumerationContext>`;
 
-/** The reference to an instance in an enumeration of references (DSP0226 section 8.7). */
+/** Makes the reference to an instance for an enumeration of references (DSP0226 section 8.7). */
 export function endpointReference(name: string, fields: Fields): string {
   return `<b:EndpointReference>${contentOf({ of: name, keys: keysOf(fields) })}</b:EndpointReference>`;
 }
 
 const KEYS = ["InstanceID", "CreationClassName", "Name", "SystemCreationClassName", "SystemName"];
 
-/** An association is known by what it associates, everything else by its names. */
+/** Returns the keys of an instance: the references of an association, and the names of everything else. */
 function keysOf(fields: Fields): Reference["keys"] {
   const references = Object.entries(fields).filter(([, value]) => isReference(value));
   const named = Object.entries(fields).filter(([name]) => KEYS.includes(name));

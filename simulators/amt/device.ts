@@ -28,36 +28,36 @@ export interface AmtDeviceOptions extends HttpListenerOptions {
   readonly machine?: SimulatedMachine;
   readonly username?: string;
   readonly password?: string;
-  /** How often a nonce may be used before it is out of date; without end by default. */
+  /** How many times a nonce may be used before it is stale. Unlimited by default. */
   readonly usesOfNonce?: number;
-  /** Whether it offers `auth-int` beside `auth`, as Intel AMT 14.0 and later do. */
+  /** Whether the device offers `auth-int` as well as `auth`, as Intel AMT 14.0 and later do. */
   readonly authInt?: boolean;
-  /** Whether an agent runs in the operating system, so that graceful requests are offered. Default true. */
+  /** Whether an agent runs in the operating system, so that graceful requests are offered. Defaults to true. */
   readonly agent?: boolean;
-  /** `required` is client control mode without its user's consent: boot options are accepted and ignored. */
+  /** The user consent. `required` is client control mode without consent: boot options are accepted and ignored. */
   readonly consent?: "none" | "required" | "given" | "unknown-to-it";
-  /** False makes the power association one that can only be enumerated. Default true. */
+  /** Whether the power association can be read with Get. If false, it can only be enumerated. Defaults to true. */
   readonly getsPower?: boolean;
-  /** Accepts a boot order and keeps nothing of it, as some firmware does. */
+  /** Whether the device accepts a boot order but does not store it, as some firmware does. */
   readonly forgetsBootOrder?: boolean;
-  /** Instances in place of its own, by class; power and boot change in them. */
+  /** Instances that replace the device's own, by class. Power and boot change them. */
   readonly instances?: Readonly<Record<string, readonly Fields[]>>;
-  /** What it refuses, such as `Get IPS_OptInService`. */
+  /** The operations that the device refuses, such as `Get IPS_OptInService`. */
   readonly refusals?: Readonly<Record<Operation, Answer>>;
-  /** What it names itself. */
+  /** The `Server` header of the device. */
   readonly server?: string;
-  /** Answers in place of the device. */
+  /** Answers that replace the device's. */
   readonly replay?: DeviceReplay;
 }
 
 interface DeviceReplay {
-  /** Undefined for what the device answers itself. `carryOut` lets it follow. */
+  /** Returns undefined for what the device answers itself. `carryOut` makes the device perform the request. */
   play(asked: Asked, carryOut: () => void): Reply | undefined;
-  /** Whether the connection closes without an answer, also for a request without a login. */
+  /** Whether the connection closes without an answer, even for a request without a login. */
   drops(asked: Asked): boolean;
 }
 
-/** A request as the device understood it, such as `Get CIM_ComputerSystem` or `SetBootConfigRole`. */
+/** The name of a request, such as `Get CIM_ComputerSystem` or `SetBootConfigRole`. */
 type Operation = string;
 
 const ASSOCIATION = "CIM_AssociatedPowerManagementService";
@@ -93,14 +93,14 @@ const STATES: Readonly<Record<SimulatedPower, number>> = {
   "powering-off": 2,
 };
 
-/** An Intel AMT device over a real socket: digest authentication, power, and one boot from the network. */
+/** A simulated Intel AMT device on a real socket, with digest authentication, power, and a one-time boot from the network. */
 export class AmtDevice {
   readonly machine: SimulatedMachine;
   readonly username: string;
   readonly password: string;
   readonly guard: DigestGuard;
   readonly http: HttpListener;
-  /** What was asked and let in, in order. */
+  /** The authenticated requests in order. */
   readonly operations: Operation[] = [];
   /** The current AMT_BootSettingData. */
   readonly settings: Record<string, string>;
@@ -127,14 +127,14 @@ export class AmtDevice {
       ? Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]))
       : { ...BOOT_SETTINGS };
     this.#adoptBoot();
-    // A boot uses the single-use role up, and the source with it.
+    // A boot uses up the single-use role, and the source with it.
     this.machine.on("boot", () => {
       this.#armed = false;
       this.#source = undefined;
     });
   }
 
-  /** Gives the next request of that operation this answer, without carrying it out. */
+  /** Sets the answer to the next request of that operation, which is then not carried out. */
   script(operation: Operation, reply: Reply | Answer): void {
     this.#scripted.push({ operation, reply });
   }
@@ -147,7 +147,7 @@ export class AmtDevice {
   #answer({ method, path, headers, body }: SeenRequest): Reply {
     if (path !== "/wsman") return { status: 404 };
     const challenge = this.guard.check(headers.authorization, method, path);
-    // Intel AMT names itself in every answer.
+    // Intel AMT sends its name in every answer.
     const { server = "Intel(R) Active Management Technology 16.1.25", refusals = {} } = this.#options;
     const named = { Server: server };
     const asked = readRequest(body);
@@ -212,7 +212,7 @@ export class AmtDevice {
       default: {
         const source = selectorsIn(body).get("InstanceID");
         if (source !== undefined && !this.#sources().includes(source)) return output(method, 5);
-        // A source and these options exclude each other.
+        // A source and these options are mutually exclusive.
         if (source !== undefined && this.settings["UseIDER"] === "true") return output(method, 2);
         this.#source = this.#takesBootOptions() && !this.#options.forgetsBootOrder ? source : undefined;
       }
@@ -221,7 +221,7 @@ export class AmtDevice {
     return output(method, 0);
   }
 
-  /** The instances of a class; undefined when the device does not have it. */
+  /** Returns the instances of a class, or undefined if the device does not have the class. */
   #instances(resource: string): readonly Fields[] | undefined {
     const given = this.#options.instances?.[resource];
     switch (resource) {
@@ -263,7 +263,10 @@ export class AmtDevice {
     }
   }
 
-  /** What a device offers goes with its state, so that what it was given holds in the state of then. */
+  /**
+   * Returns the power association. What a device offers depends on its state, so given values apply to the state at that
+   * time.
+   */
   #powerInstance(): Fields {
     const { power } = this.machine;
     const PowerState = STATES[power];
@@ -278,13 +281,13 @@ export class AmtDevice {
     return { ...given, PowerState, ...offered };
   }
 
-  /** Whether it takes a request now; one that does not say what it offers takes all. */
+  /** Whether the device accepts a request now. If it does not say what it offers, it accepts every request. */
   #offers(request: number): boolean {
     const offered = this.#powerInstance()["AvailableRequestedPowerStates"];
     return offered === undefined || [offered].flat().map(Number).includes(request);
   }
 
-  /** Arms what instances that were given say is armed. */
+  /** Sets the boot override that the given instances describe. */
   #adoptBoot(): void {
     const { instances = {} } = this.#options;
     const [configuration] = (instances["CIM_ElementSettingData"] ?? []).filter(isOfBoot);
@@ -346,7 +349,7 @@ function sequenceOf({ AssignedSequence }: Fields): number {
   return Number(AssignedSequence);
 }
 
-/** Starts a device; it listens when the promise resolves. */
+/** Starts a device. It listens when the promise resolves. */
 export async function startAmtDevice(options: AmtDeviceOptions = {}): Promise<AmtDevice> {
   const device = new AmtDevice(options);
   await device.http.listen(options.port);

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
 
-/** The digest authentication of a device: gives out nonces, checks answers (RFC 7616), counts what it refuses. */
+/** The digest authentication of a device: issues nonces, checks answers (RFC 7616) and counts refusals. */
 export class DigestGuard {
-  /** Requests with credentials that were wrong. */
+  /** The number of requests with wrong credentials. */
   refused = 0;
-  /** Challenges given out. */
+  /** The number of challenges sent. */
   challenges = 0;
   readonly #username: string;
   readonly #password: string;
@@ -15,14 +15,14 @@ export class DigestGuard {
   #lastCount = 0;
 
   constructor(username: string, password: string, usesOfNonce: number, authInt: boolean) {
-    // AMT 8 and AMT 16 write it so (device-management-toolkit/rps issue 779).
+    // AMT 8 and AMT 16 write it in this form (device-management-toolkit/rps issue 779).
     this.#qop = authInt ? "auth-int, auth" : "auth";
     this.#username = username;
     this.#password = password;
     this.#usesOfNonce = usesOfNonce;
   }
 
-  /** Undefined when the request may pass, else the value of WWW-Authenticate. */
+  /** Returns undefined if the request may pass, otherwise the value of WWW-Authenticate. */
   check(authorization: string | undefined, method: string, uri: string): string | undefined {
     const given = authorization === undefined ? undefined : fieldsOf(authorization);
     if (!given) return this.challenge(false);
@@ -43,7 +43,7 @@ export class DigestGuard {
       given.get("realm") === this.#realm &&
       given.get("uri") === uri &&
       given.get("response") === expected;
-    // The count only has to grow: Intel's own client also counts the request that was refused for want of a nonce.
+    // The count only has to increase: Intel's own client also counts the request that was refused because it had no nonce.
     if (!right || count <= this.#lastCount) {
       this.refused++;
       return this.challenge(false);
@@ -52,7 +52,7 @@ export class DigestGuard {
     return undefined;
   }
 
-  /** A new nonce, in the value of WWW-Authenticate. */
+  /** Returns the value of WWW-Authenticate with a new nonce. */
   challenge(stale: boolean): string {
     this.challenges++;
     this.#nonce = randomBytes(16).toString("base64");

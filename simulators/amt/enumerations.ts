@@ -10,12 +10,12 @@ import {
 } from "./answers.ts";
 import { type Asked, valueIn } from "./request.ts";
 
-/** Fewer than clients ask for, so that most enumerations take several pulls. */
+/** The number of items per pull: fewer than clients ask for, so that most enumerations take several pulls. */
 const MOST_ITEMS = 2;
 
 interface Enumeration {
   readonly resource: string;
-  /** The items that are left, written. */
+  /** The remaining items, serialized. */
   readonly items: string[];
 }
 
@@ -39,7 +39,7 @@ export class Enumerations {
     if (running?.resource !== resource) {
       return fault("InvalidEnumerationContext", "The supplied enumeration context is invalid.");
     }
-    // One where the client does not say (WS-Enumeration section 3.2).
+    // One if the client does not say (WS-Enumeration section 3.2).
     const wanted = Number(valueIn(body, "MaxElements")) || 1;
     const items = running.items.splice(0, Math.min(wanted, MOST_ITEMS));
     const isEnd = running.items.length === 0;

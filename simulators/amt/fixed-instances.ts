@@ -18,13 +18,13 @@ export const service = (creationClass: string, name: string): Fields => ({
   SystemName: "Intel(r) AMT",
 });
 
-/** The machine, as associations and parameters refer to it. */
+/** The reference with which associations and parameters name the machine. */
 export const MANAGED_SYSTEM: Reference = {
   of: "CIM_ComputerSystem",
   keys: { CreationClassName: "CIM_ComputerSystem", Name: "ManagedSystem" },
 };
 
-/** Instances that never change, by class, with the names that the Intel AMT SDK's class reference gives them. */
+/** Instances that never change, by class, with the field names of the Intel AMT SDK's class reference. */
 export const FIXED_INSTANCES: Readonly<Record<string, readonly Fields[]>> = {
   AMT_GeneralSettings: [
     {

@@ -16,7 +16,7 @@ interface Flags {
   readonly tls?: true;
 }
 
-/** `amt`: one simulated Intel AMT device in the foreground, until it is interrupted. */
+/** The command `amt`: runs one simulated Intel AMT device in the foreground until it is interrupted. */
 export function amtCommand(): Command {
   return new Command("amt")
     .description("an Intel AMT device (WS-Management) with one machine behind it")

@@ -1,4 +1,4 @@
-/** A request as the device understood it. Read by patterns, so that it shares nothing with the client. */
+/** A request, read with regular expressions so that the simulator shares no code with the client. */
 export interface Asked {
   readonly action: string;
   readonly resourceUri: string;
@@ -27,7 +27,7 @@ export function readRequest(text: string): Asked {
   };
 }
 
-/** The text of the first element of that name. */
+/** Returns the text of the first element with this name. */
 export function valueIn(text: string, name: string): string {
   return new RegExp(`<(?:\\w+:)?${name}(?:\\s[^>]*)?>([^<]*)<`).exec(text)?.[1] ?? "";
 }

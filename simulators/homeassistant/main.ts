@@ -13,7 +13,7 @@ interface Flags {
   readonly power: "on" | "off";
 }
 
-/** `homeassistant`: one simulated Home Assistant in the foreground, until it is interrupted. */
+/** The command `homeassistant`: runs one simulated Home Assistant in the foreground until it is interrupted. */
 export function homeAssistantCommand(): Command {
   return new Command("homeassistant")
     .description("a Home Assistant with one switch that a machine is plugged into")

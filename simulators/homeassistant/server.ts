@@ -10,13 +10,13 @@ export interface HomeAssistantOptions extends HttpListenerOptions {
 
 const ServiceCall = z.object({ entity_id: z.string() });
 
-/** A Home Assistant with one switch that a machine is plugged into. */
+/** A simulated Home Assistant with one switch, which powers a machine. */
 export class HomeAssistantServer {
   readonly machine: SimulatedMachine;
   readonly entity: string;
   readonly token: string;
   readonly http: HttpListener;
-  /** False makes the switch `unavailable`, as when its radio is out of reach. */
+  /** Whether the switch is reachable. If false, its state is `unavailable`. */
   available = true;
 
   constructor(options: HomeAssistantOptions) {
@@ -41,7 +41,7 @@ export class HomeAssistantServer {
     if (method !== "POST" || service === undefined) return { status: 404, body: "404: Not Found" };
     const call = ServiceCall.safeParse(parse(body));
     if (!call.success) return json(400, { message: "Data should be valid JSON." });
-    // Home Assistant accepts a call for an entity that it does not have, or that is out of reach, and does nothing.
+    // Home Assistant accepts a call for an entity that does not exist or is unreachable, and does nothing.
     if (call.data.entity_id !== this.entity || !this.available) return json(200, []);
     this.machine.do(service === "turn_on" ? "on" : "off");
     return json(200, [this.#state()]);
@@ -49,7 +49,7 @@ export class HomeAssistantServer {
 
   #state() {
     const { power } = this.machine;
-    // A relay switches at once; the state that it shows takes as long as its report.
+    // A relay switches at once, but its state is shown only after its next report.
     const shown = power === "on" || power === "powering-off" ? "on" : "off";
     return {
       entity_id: this.entity,
@@ -59,7 +59,7 @@ export class HomeAssistantServer {
   }
 }
 
-/** Starts a Home Assistant; it listens when the promise resolves. */
+/** Starts a Home Assistant. It listens when the promise resolves. */
 export async function startHomeAssistant(options: HomeAssistantOptions = {}): Promise<HomeAssistantServer> {
   const server = new HomeAssistantServer(options);
   await server.http.listen(options.port);

@@ -19,67 +19,67 @@ import * as wire from "./wire.ts";
 export interface IpmiBmcOptions {
   readonly machine: SimulatedMachine;
   readonly host?: string;
-  /** 0 takes a free one. */
+  /** The port; 0 takes a free one. */
   readonly port?: number;
-  /** `admin` with `calvin` when absent. */
+  /** The users. Defaults to `admin` with the password `calvin`. */
   readonly users?: readonly SimulatedUser[];
   readonly userSlots?: number;
   readonly userQuirks?: UserTableQuirks;
-  /** The BMC key as text; none when absent. */
+  /** The BMC key as text. Defaults to none. */
   readonly kg?: string;
-  /** What Open Session is granted; 3 and 17 when absent. */
+  /** The cipher suites that Open Session accepts. Defaults to 3 and 17. */
   readonly cipherSuites?: readonly (3 | 17)[];
-  /** What Get Channel Cipher Suites lists, in place of those. */
+  /** The answer to Get Channel Cipher Suites. Defaults to those cipher suites. */
   readonly cipherSuiteRecords?: Buffer;
   readonly sessionSlots?: number;
   readonly sessionIdleMs?: number;
-  /** 16 bytes is what BMCs with IPMI 1.5 user tables keep. */
+  /** The number of password bytes that are stored. BMCs with IPMI 1.5 user tables store 16. */
   readonly passwordBytes?: 16 | 20;
   readonly bootFlagExpiryMs?: number;
   readonly bootFlagExpiryCanBeStopped?: boolean;
   readonly manufacturer?: number;
-  /** The whole answer to Get Device ID, in place of the simulator's own. */
+  /** The complete answer to Get Device ID, which replaces the simulator's. */
   readonly deviceId?: Buffer;
   readonly log?: Partial<EventLogOptions>;
   readonly sdr?: Partial<SdrOptions>;
   readonly fru?: Partial<SimulatedFru>;
   /** Changes the bytes of the FRU. */
   readonly damageFru?: (fru: Buffer) => void;
-  /** Bytes of the FRU that one answer holds. */
+  /** The number of FRU bytes in one answer. */
   readonly fruPartBytes?: number;
-  /** Instances of serial over LAN that were left open. */
+  /** Instances of serial over LAN that another client left open. */
   readonly sol?: readonly number[];
-  /** False for a BMC whose serial port is not redirected. */
+  /** Options of the console. False for a BMC that does not redirect the serial port. */
   readonly console?: false | Partial<ConsoleOptions>;
-  /** Seconds since 1970 on the BMC's clock; the host's when absent. */
+  /** The BMC's clock in seconds since 1970. Defaults to the host's clock. */
   readonly clockSeconds?: number;
-  /** How long the BMC is silent after it was reset. */
+  /** How long the BMC is silent after a reset. */
   readonly restartMs?: number;
-  /** Both checksums of the messages inside packets are wrong, as with Supermicro's X9 boards. */
+  /** Whether both checksums of the messages inside packets are wrong, as with Supermicro's X9 boards. */
   readonly wrongChecksums?: boolean;
-  /** The role byte that RAKP3 is checked with: cut to its level where the BMC does not know the whole byte. */
+  /** The role byte with which RAKP3 is checked: only the level for a BMC that ignores the rest of the byte. */
   readonly rakp3Role?: "level";
   readonly satellites?: readonly SimulatedSatellite[];
-  /** What a request that repeats a request sequence number gets. */
+  /** How the BMC treats a request that repeats a request sequence number. */
   readonly duplicates?: "repeat-answer" | "refuse" | "execute";
   readonly network?: Partial<NetworkOptions>;
 }
 
-/** Faults that a test switches on and off. Names are those of the messages, such as `RAKP1` or `Chassis Control`. */
+/** Faults that a test switches on and off. The names are those of the messages, such as `RAKP1` or `Chassis Control`. */
 interface IpmiFaults {
-  /** True drops the request as if it had never come. */
+  /** Whether to drop a request as if it had not arrived. */
   ignores?: (name: string, payload: Buffer) => boolean;
-  /** True carries the request out and drops its answer. */
+  /** Whether to carry out a request and drop its answer. */
   losesAnswer?: (name: string) => boolean;
-  /** A completion code instead of carrying the command out. */
+  /** Returns a completion code with which a command is refused. */
   refuses?: (name: string, data: Buffer) => number | undefined;
-  /** What a command gets in place of being carried out. */
+  /** Returns an answer to a command that is then not carried out. */
   answers?: (request: wire.Request) => Reply | undefined;
-  /** Changes the answer of a command that was carried out. */
+  /** Changes the answer to a command that was carried out. */
   overrules?: (name: string, reply: Reply) => Reply;
-  /** The status of a handshake's answer in place of the real one; `lost` answers nothing. */
+  /** Returns the status of a handshake's answer, replacing the real one; `lost` sends no answer. */
   shakes?: (name: string, payload: Buffer) => number | "lost" | undefined;
-  /** Changes a datagram on its way out, or adds others before it. */
+  /** Changes a datagram that is sent, or adds others before it. */
   rewrites?: (name: string, datagram: Buffer) => readonly Buffer[];
 }
 
@@ -88,28 +88,28 @@ export interface IpmiBmc extends AsyncDisposable {
   readonly port: number;
   readonly machine: SimulatedMachine;
   readonly faults: IpmiFaults;
-  /** Datagrams that arrived. */
+  /** The number of datagrams received. */
   readonly received: number;
   readonly answered: number;
-  /** How often each message was understood, in the order of arrival. */
+  /** The number of times each message was understood, in the order of arrival. */
   readonly log: readonly string[];
-  /** Requests whose session sequence number had come before. */
+  /** The number of requests with a session sequence number that was already used. */
   readonly repeatedSequences: number;
   readonly users: UserTable;
   readonly events: EventLog;
   readonly sdr: SimulatedSdr;
-  /** Instances of serial over LAN that were left open. */
+  /** Instances of serial over LAN that are open. */
   readonly sol: ReadonlySet<number>;
   readonly console: SimulatedConsole;
-  /** Session slots in use, half-open ones included. */
+  /** The number of session slots in use, including half-open sessions. */
   sessions(): number;
-  /** Number of sessions with a completed login. */
+  /** The number of sessions with a completed login. */
   activeSessions(): number;
-  /** Forgets every session and request, and hears nothing for `silentMs`. */
+  /** Forgets every session and request, and ignores packets for `silentMs`. */
   restart(silentMs?: number): void;
-  /** Sends a payload that nothing asked for, to where the session's last packet came from. False if it has gone. */
+  /** Sends an unrequested payload to the sender of the session's last packet. Returns false if the session has ended. */
   sendPayload(session: SimulatedSession, type: number, payload: Buffer): boolean;
-  /** Ends, as a process does: its host refuses what is sent to its port. Another one begins after `awayMs`. */
+  /** Stops the process: its host refuses packets to its port. Starts again after `awayMs`. */
   stop(awayMs: number): void;
   close(): Promise<void>;
 }
@@ -125,7 +125,7 @@ function withWrongChecksums(message: Buffer): Buffer {
   return copy;
 }
 
-/** Payload type of serial over LAN. */
+/** The payload type of serial over LAN. */
 const SOL = 1;
 const OPEN_SESSION = 0x10;
 const RAKP_1 = 0x12;
@@ -139,11 +139,11 @@ const FRU: SimulatedFru = {
   chassisSerial: "CHS-1",
 };
 const CLOSE_SESSION = "Close Session";
-/** IPMI 2.0 table 4-1, sequence number expiration interval. */
+/** The sequence number expiration interval (IPMI 2.0 table 4-1). */
 const REQUEST_MEMORY_MS = 5_000;
 const REMEMBERED_REQUESTS = 16;
 
-/** A BMC on a UDP port that speaks RMCP+ with cipher suites 3 and 17, with one machine behind it. */
+/** Starts a BMC on a UDP port that supports RMCP+ with cipher suites 3 and 17 and controls one machine. */
 export async function startIpmiBmc(options: IpmiBmcOptions): Promise<IpmiBmc> {
   const bmc = new UdpBmc(options);
   await bmc.listen(options.host ?? "127.0.0.1", options.port ?? 0);
@@ -265,12 +265,12 @@ class UdpBmc implements IpmiBmc {
         if (Date.now() >= this.#silentUntilMs) this.#handle(datagram, peer);
       });
     });
-    // A client that has gone answers with ICMP; that is no concern of a BMC.
+    // A client that has gone answers with ICMP, which a BMC ignores.
     socket.on("error", () => undefined);
     return socket;
   }
 
-  /** To another address of this host. */
+  /** Moves the BMC to another address of this host. */
   async #move(address: string | undefined): Promise<void> {
     if (address === undefined) this.restart(Number.POSITIVE_INFINITY);
     else if (isLoopback(address)) {
@@ -435,7 +435,7 @@ class UdpBmc implements IpmiBmc {
     return true;
   }
 
-  /** A repeated request sequence number is a repeated request (IPMI 2.0 section 5.6). */
+  /** Treats a repeated request sequence number as a repeated request (IPMI 2.0 section 5.6). */
   #answerOnce(request: wire.Request, session: SimulatedSession): Buffer | undefined {
     const { duplicates = "repeat-answer" } = this.#options;
     const memory = [
@@ -471,7 +471,7 @@ class UdpBmc implements IpmiBmc {
     return this.faults.overrules?.(handler.name, reply) ?? reply;
   }
 
-  /** Name of a command; a bridged one has the name that its target knows. */
+  /** Returns the name of a command. The name of a bridged command is its name at the target. */
   #nameOf(request: wire.Request): string {
     const inner = isSendMessage(request) ? wire.readRequest(request.data.subarray(1)) : request;
     return (inner && findHandler(inner.netFn, inner.command)?.name) ?? "unknown";
@@ -488,7 +488,7 @@ class UdpBmc implements IpmiBmc {
       this.#network.send(part, (bytes) => {
         if (!this.#isListening) return;
         this.answered += 1;
-        // The client does not wait for this one, so its address may be gone already.
+        // The client does not wait for this message, so its address may already be gone.
         this.#socket.send(bytes, peer.port, peer.address, (error) => {
           if (error && name !== CLOSE_SESSION) this.log.push(`send failed: ${error.message}`);
         });

@@ -2,7 +2,7 @@ import type { BootDevice } from "../../shared/contract/vocabulary.ts";
 import type { SimulatedMachine } from "../machine.ts";
 import type { Reply } from "./reply.ts";
 
-/** Boot device selectors of parameter 5 (IPMI 2.0 table 28-14) as this machine's firmware understands them. */
+/** The boot device selectors of parameter 5 (IPMI 2.0 table 28-14) that this machine's firmware understands. */
 const DEVICES: Readonly<Record<number, BootDevice>> = {
   0: "none",
   1: "pxe",
@@ -16,15 +16,15 @@ const DEVICES: Readonly<Record<number, BootDevice>> = {
 };
 
 export interface BootOptionsOptions {
-  /** How long boot flags stay valid without a chassis control (60 s by the specification). */
+  /** How long boot flags are valid without a chassis control (60 s by the specification). */
   readonly expiryMs: number;
-  /** False refuses parameter 3, as some BMCs do. */
+  /** Whether parameter 3 is supported; some BMCs refuse it. */
   readonly expiryCanBeStopped: boolean;
 }
 
 /**
- * System boot options: set in progress (0), valid bit clearing (3), acknowledge (4) and boot flags (5). The
- * machine's override follows the flags, and the flags follow the machine when a boot used them up.
+ * The system boot options: set in progress (0), valid bit clearing (3), acknowledge (4) and boot flags (5). Setting the
+ * flags sets the machine's override, and a boot that uses up the override clears the flags.
  */
 export class BootOptions {
   readonly #machine: SimulatedMachine;
@@ -69,7 +69,7 @@ export class BootOptions {
     return value ? { data: Buffer.from([0x01, parameter, ...value]) } : { code: 0x80 };
   }
 
-  /** A chassis control came in time: the flags stay until the boot that uses them. */
+  /** Keeps the flags until the next boot, because a chassis control came in time. */
   keepFlags(): void {
     clearTimeout(this.#expiry);
   }

@@ -1,34 +1,37 @@
 import type { SimulatedSession } from "./sessions.ts";
 
 export interface ConsoleOptions {
-  /** How long a packet waits for its acknowledgement before it is sent again, and how often that is done. */
+  /** The time before an unacknowledged packet is sent again, and the number of repetitions. */
   readonly retryMs: number;
   readonly retries: number;
-  /** The most characters of one packet. */
+  /** The largest number of characters in a packet. */
   readonly packetBytes: number;
-  /** Whether a repeated packet also has the characters that have come since. */
+  /** Whether a repeated packet also contains the characters that have arrived since. */
   readonly growingCopies: boolean;
-  /** How much of the latest output is kept while no console is open, and sent to the next one. */
+  /** How much of the latest output is kept while no console is open, to be sent to the next console. */
   readonly historyBytes: number;
 }
 
-/** The most that a BMC keeps for a slow console. */
+/** The largest amount of output that the BMC buffers for a slow console. */
 const BUFFER_BYTES = 65_536;
 const DEACTIVATED = 0x10;
 const OVERRUN = 0x08;
 
-/** Serial over LAN of the BMC, one instance (IPMI 2.0 section 15): stop and wait, with copies of what is not acknowledged. */
+/**
+ * The single serial-over-LAN instance of the BMC (IPMI 2.0 section 15): stop-and-wait, with retransmission of what is not
+ * acknowledged.
+ */
 export class SimulatedConsole {
-  /** Characters that a console has sent to the machine. */
+  /** The characters that consoles have sent to the machine. */
   written = Buffer.alloc(0);
-  /** Packets with characters that were sent again. */
+  /** The number of retransmitted packets with characters. */
   copies = 0;
   readonly #options: ConsoleOptions;
   readonly #send: (session: SimulatedSession, payload: Buffer) => void;
   #session: SimulatedSession | undefined;
   #waiting = Buffer.alloc(0);
   #sequence = 0;
-  /** Characters of the packet that is not acknowledged yet. */
+  /** The number of characters in the unacknowledged packet. */
   #pending = 0;
   #status = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -46,23 +49,23 @@ export class SimulatedConsole {
     const history = this.#waiting;
     this.#clear();
     this.#session = session;
-    // The answer to the activation leaves first.
+    // The answer to the activation is sent first.
     if (history.length > 0) setImmediate(() => this.print(history));
   }
 
-  /** With a notice to the console where that is another one. */
+  /** Deactivates the console, and notifies it if another console is the cause. */
   deactivate(by?: SimulatedSession): void {
     const session = this.#session;
     this.#clear();
     if (session && session !== by) this.#send(session, Buffer.of(0, 0, 0, DEACTIVATED));
   }
 
-  /** Without a notice. */
+  /** Deactivates the console without a notice. */
   drop(): void {
     this.#clear();
   }
 
-  /** Output of the machine. */
+  /** Handles output of the machine. */
   print(output: Buffer): void {
     if (!this.#session) {
       const { historyBytes } = this.#options;
@@ -76,7 +79,7 @@ export class SimulatedConsole {
     if (this.#pending === 0) this.#next();
   }
 
-  /** A packet of the console. */
+  /** Handles a packet of the console. */
   receive(session: SimulatedSession, payload: Buffer): void {
     if (session !== this.#session || payload.length < 4) return;
     const [sequence = 0, acknowledged = 0, accepted = 0] = payload;
@@ -86,7 +89,7 @@ export class SimulatedConsole {
       this.#send(session, Buffer.of(0, sequence, data.length, 0));
     }
     if (this.#pending === 0 || acknowledged !== this.#sequence) return;
-    // The answer to a shorter copy.
+    // The answer to a shorter copy of the packet.
     if (this.#options.growingCopies && accepted < this.#pending) return;
     clearTimeout(this.#timer);
     this.#waiting = this.#waiting.subarray(Math.min(accepted, this.#pending));

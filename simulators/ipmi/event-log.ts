@@ -1,19 +1,19 @@
 import type { Reply } from "./reply.ts";
 
 export interface EventLogOptions {
-  /** Records of 16 bytes; their IDs are put in by the log, unless it `keepsIds`. */
+  /** The records of 16 bytes. The log sets their IDs, unless `keepsIds`. */
   readonly records: readonly Buffer[];
   readonly keepsIds?: boolean;
-  /** The most that one answer holds of a record; some BMCs have messages too small for a whole one. */
+  /** The largest part of a record in one answer. The messages of some BMCs are too small for a whole record. */
   readonly partBytes: number;
   readonly erasureMs: number;
-  /** False does not know Reserve SEL, and needs no reservation. */
+  /** Whether the BMC supports Reserve SEL and requires reservations. */
   readonly reservations: boolean;
-  /** What a clearing does; a BMC that logs it has one record then, one that ignores it says that it did it. */
+  /** The effect of clearing. A BMC that logs the clearing then has one record; a BMC that ignores it reports success. */
   readonly clearing: "erases" | "logged" | "ignored";
 }
 
-/** Without a time, event logging sensor 0xf0: log area cleared (IPMI 2.0 table 42-3). */
+/** An event without a time from event logging sensor 0xf0: log area cleared (IPMI 2.0 table 42-3). */
 const LOG_CLEARED = Buffer.from("000002ffffffff20000410f06f02ffff", "hex");
 const END = 0xffff;
 const NOT_PRESENT = 0xcb;
@@ -45,7 +45,7 @@ export class EventLog {
   add(record: Buffer): void {
     const kept = Buffer.from(record);
     kept.writeUInt16LE(this.#nextId, 0);
-    // IDs need not be adjoining.
+    // IDs need not be consecutive.
     this.#nextId += 3;
     this.#records.push(kept);
     this.#reservation = 0;

@@ -1,6 +1,6 @@
 import type { Reply } from "./reply.ts";
 
-/** What is written on the machine. */
+/** The identifying data of the machine. */
 export interface SimulatedFru {
   readonly vendor: string;
   readonly model: string;
@@ -11,7 +11,7 @@ export interface SimulatedFru {
 
 const RACK_MOUNT = 23;
 
-/** FRU 0: common header, chassis area, board area, product area (Platform Management FRU Information Storage 1.0). */
+/** Makes FRU 0: common header, chassis area, board area, product area (Platform Management FRU Information Storage 1.0). */
 export function writeFru({ vendor, model, serial, boardSerial, chassisSerial }: SimulatedFru): Buffer {
   const chassis = area([1, 0, RACK_MOUNT], ["CHASSIS-1", chassisSerial]);
   const board = area([1, 0, 25, 0, 0, 0], [vendor, `${model} board`, boardSerial, "PART-1", ""]);
@@ -36,7 +36,7 @@ function zeroSum(bytes: Buffer): number {
   return (256 - (bytes.reduce((sum, byte) => sum + byte, 0) % 256)) % 256;
 }
 
-/** Read FRU Data with at most `partBytes` an answer. */
+/** Answers Read FRU Data with at most `partBytes` per answer. */
 export function readFru(fru: Buffer, data: Buffer, partBytes: number): Reply {
   if (data.length !== 4) return { code: 0xc7 };
   if (data[0] !== 0) return { code: 0xcb };

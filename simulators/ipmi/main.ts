@@ -14,7 +14,7 @@ interface Flags {
   readonly power: "on" | "off";
 }
 
-/** `ipmi`: one simulated BMC in the foreground, until it is interrupted. */
+/** The command `ipmi`: runs one simulated BMC in the foreground until it is interrupted. */
 export function ipmiCommand(): Command {
   return new Command("ipmi")
     .description("an IPMI 2.0 BMC with one machine behind it")

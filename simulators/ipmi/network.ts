@@ -1,21 +1,21 @@
 export interface NetworkOptions {
-  /** Time added to every answer. */
+  /** The time added to every answer. */
   readonly latencyMs: number;
-  /** Shares of datagrams (0 to 1), in each direction, that are lost, come twice, or come late. */
+  /** The shares (0 to 1) of datagrams in each direction that are lost, duplicated or delayed. */
   readonly loss: number;
   readonly duplication: number;
   readonly reordering: number;
-  /** Shares of answers before which a forgery arrives, and of datagrams that arrive cut short. */
+  /** The shares of answers that are preceded by a forged one, and of datagrams that arrive truncated. */
   readonly forgery: number;
   readonly truncation: number;
-  /** Seed of the random choices. */
+  /** The seed of the random choices. */
   readonly seed: number;
 }
 
 const LATE_MS = 30;
 const CONSOLE_ID_OFFSET = 20;
 
-/** The wire between client and BMC: loses, repeats and delays datagrams by a seeded dice. */
+/** The network between client and BMC, which loses, duplicates and delays datagrams at random, with a seed. */
 export class Network {
   readonly #options: NetworkOptions;
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -53,8 +53,8 @@ export class Network {
   }
 
   /**
-   * What an attacker sends who sees the packets' form and not the session: in the handshake another console's
-   * session ID, within a session a byte that the check value covers.
+   * Makes a packet of an attacker who knows the packets' format but not the session: in the handshake it has another
+   * console's session ID, and within a session a changed byte that the check value covers.
    */
   #forged(datagram: Buffer): Buffer {
     const forged = Buffer.from(datagram);
@@ -80,7 +80,7 @@ export class Network {
     this.#timers.add(timer);
   }
 
-  /** Mulberry32: small, good enough to spread, and the same everywhere. */
+  /** Returns the next random number (Mulberry32, which is the same on every platform). */
   #roll(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);

@@ -1,7 +1,7 @@
-/** What a command handler answers: completion code (0 when absent) and data. */
+/** The answer of a command handler: the completion code, which defaults to 0, and data. */
 export interface Reply {
   readonly code?: number;
   readonly data?: Buffer;
-  /** Nothing is answered. */
+  /** Whether no answer is sent. */
   readonly isLost?: boolean;
 }

@@ -1,6 +1,6 @@
 import type { SimulatedSensor } from "../sensors.ts";
 
-/** How each kind is a byte: sensor type, unit, format (bits 7:6), M, and R exponent. */
+/** The encoding of each kind: sensor type, unit, format (bits 7:6), M, and R exponent. */
 const KINDS = {
   temperature: { type: 0x01, unit: 1, format: 0x80, m: 1, exponent: 0 },
   fan: { type: 0x04, unit: 18, format: 0, m: 50, exponent: 0 },
@@ -8,7 +8,7 @@ const KINDS = {
   power: { type: 0x0b, unit: 6, format: 0, m: 4, exponent: 0 },
 } as const;
 
-/** In the order of the mask and of Get Sensor Thresholds. */
+/** The thresholds in the order of the mask and of Get Sensor Thresholds. */
 const THRESHOLDS = [
   "lowerWarning",
   "lowerCritical",
@@ -23,7 +23,7 @@ export function rawOf({ kind }: SimulatedSensor, value: number): number {
   return Math.round(value / (m * 10 ** exponent)) & 0xff;
 }
 
-/** Mask, then the six raw thresholds (IPMI 2.0 section 35.9). */
+/** Returns the mask and the six raw thresholds (IPMI 2.0 section 35.9). */
 export function thresholdsOf(sensor: SimulatedSensor): Buffer {
   const data = Buffer.alloc(7);
   THRESHOLDS.forEach((name, index) => {
@@ -35,7 +35,7 @@ export function thresholdsOf(sensor: SimulatedSensor): Buffer {
   return data;
 }
 
-/** The thresholds that the value exceeds, as in Get Sensor Reading. */
+/** Returns the thresholds that the value exceeds, in the form of Get Sensor Reading. */
 export function exceededBy(sensor: SimulatedSensor): number {
   return THRESHOLDS.reduce((bits, name, index) => {
     const limit = name && sensor[name];
@@ -45,7 +45,7 @@ export function exceededBy(sensor: SimulatedSensor): number {
   }, 0);
 }
 
-/** A Full Sensor Record (section 43.1) of the BMC's own sensor. */
+/** Makes a Full Sensor Record (section 43.1) of a sensor of the BMC. */
 export function fullRecord(sensor: SimulatedSensor, number: number): Buffer {
   const { type, unit, format, m, exponent } = KINDS[sensor.kind];
   const limits = thresholdsOf(sensor);
@@ -60,7 +60,7 @@ export function fullRecord(sensor: SimulatedSensor, number: number): Buffer {
   return record;
 }
 
-/** A Compact Sensor Record (section 43.2) of the power units' redundancy. */
+/** Makes a Compact Sensor Record (section 43.2) of the power units' redundancy. */
 export function redundancyRecord(number: number): Buffer {
   const name = Buffer.from("PS Redundancy", "latin1");
   const record = Buffer.alloc(32 + name.length);

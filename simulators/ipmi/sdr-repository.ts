@@ -3,18 +3,18 @@ import type { Reply } from "./reply.ts";
 import { exceededBy, fullRecord, rawOf, redundancyRecord, thresholdsOf } from "./sdr-record.ts";
 
 export interface SdrOptions {
-  /** Instead of records of the machine's sensors; their IDs are put in by the repository, unless it `keepsIds`. */
+  /** Records that replace those of the machine's sensors. The repository sets their IDs, unless `keepsIds`. */
   readonly records?: readonly Buffer[];
   readonly keepsIds?: boolean;
-  /** The most that one answer holds of a record. */
+  /** The largest part of a record in one answer. */
   readonly partBytes: number;
-  /** False has no repository at all. */
+  /** Whether there is a repository. */
   readonly present: boolean;
-  /** Answers of Get Sensor Reading by sensor number, instead of the machine's. */
+  /** Answers to Get Sensor Reading by sensor number, which replace the machine's. */
   readonly readings?: Readonly<Record<number, Buffer>>;
-  /** Answers of Get Sensor Thresholds, by sensor. */
+  /** Answers to Get Sensor Thresholds by sensor number. */
   readonly thresholds?: Readonly<Record<number, Buffer>>;
-  /** Answers of Get Sensor Reading Factors. */
+  /** Answers Get Sensor Reading Factors. */
   readonly factors?: (sensor: number, raw: number) => Buffer;
 }
 
@@ -45,7 +45,7 @@ export class SimulatedSdr {
     if (!options.keepsIds) for (const record of options.records ?? own) this.#append(record);
   }
 
-  /** Adds a record at the start, which gives the others new IDs and cancels the reservation. */
+  /** Inserts a record at the start, which changes the IDs of the others and cancels the reservation. */
   insert(record: Buffer): void {
     const all = [record, ...this.#records.splice(0)];
     for (const one of all) this.#append(one);
@@ -53,7 +53,7 @@ export class SimulatedSdr {
     this.#reservation = 0;
   }
 
-  /** Cancels the reservation, like another client that reserves the repository. */
+  /** Cancels the reservation, as if another client had reserved the repository. */
   cancelReservation(): void {
     this.#reservation = 0;
   }

@@ -9,11 +9,11 @@ export interface SessionsOptions {
   readonly guid: Buffer;
   readonly slots: number;
   readonly rakp3Role?: "level" | undefined;
-  /** A session that is idle for longer is closed. */
+  /** How long a session may be idle before it is closed. */
   readonly idleMs: number;
 }
 
-/** A slot of the session table, from Open Session on. */
+/** A slot of the session table, in use from Open Session on. */
 export interface SimulatedSession {
   readonly id: number;
   readonly consoleId: number;
@@ -21,7 +21,7 @@ export interface SimulatedSession {
   readonly suiteId: 3 | 17;
   state: "opened" | "challenged" | "active";
   lastUsedMs: number;
-  /** The level it may reach, and the one it has. */
+  /** The highest level that the session may reach, and its current level. */
   limit: number;
   level: number;
   /** The user of an active session. */
@@ -49,7 +49,7 @@ const WRONG_CHECK_VALUE = 0x0f;
 const NO_SUITE = 0x11;
 const USER_LEVEL = 2;
 
-/** The session table and the BMC's side of Open Session and RAKP 1 to 4. */
+/** The session table, and the BMC's side of Open Session and RAKP 1 to 4. */
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #table = new Map<number, SimulatedSession>();
@@ -58,7 +58,7 @@ export class Sessions {
     this.#options = options;
   }
 
-  /** Slots in use, half-open ones included. */
+  /** The number of slots in use, including half-open sessions. */
   get used(): number {
     this.#dropIdle();
     return this.#table.size;
@@ -79,7 +79,7 @@ export class Sessions {
     this.#table.clear();
   }
 
-  /** False when there is none. */
+  /** Ends a session. Returns false if there is none. */
   end(id: number): boolean {
     return this.#table.delete(id);
   }
@@ -126,7 +126,7 @@ export class Sessions {
     return Buffer.concat([Buffer.from([tag, 0, 0, 0]), uint32(session.consoleId), bmcRandom, guid, code]);
   }
 
-  /** Undefined where nothing is to be answered. */
+  /** Handles RAKP 3. Returns undefined if no answer is to be sent. */
   rakp3(request: Buffer): Buffer | undefined {
     if (request.length < 8) return undefined;
     const tag = request.readUInt8(0);

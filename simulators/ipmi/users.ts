@@ -5,9 +5,9 @@ export type SimulatedPrivilege = "user" | "operator" | "administrator";
 export interface SimulatedUser {
   readonly name: string;
   readonly password: string;
-  /** The highest level the user may reach; administrator when absent. */
+  /** The highest level that the user may reach. Defaults to administrator. */
   readonly privilege?: SimulatedPrivilege;
-  /** False may not log in. */
+  /** Whether the user may log in. */
   readonly enabled?: boolean;
 }
 
@@ -24,28 +24,28 @@ const NAME_BYTES = 16;
 export interface UserRow {
   readonly id: number;
   name: string;
-  /** 20 bytes, zeros at the end. */
+  /** The stored password: 20 bytes, padded with zeros. */
   key: Buffer;
   enabled: boolean;
   messaging: boolean;
   level: number;
 }
 
-/** What some BMCs do not let a console do. */
+/** Restrictions of some BMCs. */
 export interface UserTableQuirks {
-  /** Empty names are refused, as by Dell's and Supermicro's older firmware. */
+  /** Whether empty names are refused, as by older firmware of Dell and Supermicro. */
   readonly keepsNames?: boolean;
-  /** A slot without a name answers Get User Name with 0xCC. */
+  /** Whether Get User Name for a slot without a name answers 0xCC. */
   readonly refusesEmptySlots?: boolean;
 }
 
 export interface UserTableOptions extends UserTableQuirks {
   readonly slots: number;
-  /** 16 bytes is what BMCs with IPMI 1.5 user tables keep. */
+  /** The number of password bytes that are stored. BMCs with IPMI 1.5 user tables store 16. */
   readonly passwordBytes: 16 | 20;
 }
 
-/** The user table: IDs from 1, the first of which has no name and stays as it is. */
+/** The user table. IDs start at 1; user 1 has no name and does not change. */
 export class UserTable {
   readonly rows: readonly UserRow[];
   readonly #options: UserTableOptions;
@@ -63,7 +63,7 @@ export class UserTable {
     for (const user of users) this.add(user);
   }
 
-  /** Adds one as an operator would, to the first empty slot. */
+  /** Adds a user to the first empty slot, as an operator would. */
   add({ name, password, privilege = "administrator", enabled = true }: SimulatedUser): void {
     const row = this.rows.find((one) => (name === "" ? one.id === 1 : one.id > 1 && one.name === ""));
     if (!row) throw new Error(`the user table has no slot for ${name}`);
@@ -74,7 +74,7 @@ export class UserTable {
     row.level = LEVELS[privilege];
   }
 
-  /** Who may log in under this name. */
+  /** Returns the user who may log in with this name. */
   find(name: string): UserRow | undefined {
     return this.rows.find(
       (row) => row.name === name && row.enabled && row.messaging && row.level !== NO_ACCESS,
@@ -142,7 +142,7 @@ export class UserTable {
   }
 }
 
-/** The user's key as a BMC stores it: zeros fill up what the password leaves. */
+/** Returns a password as a BMC stores it, padded with zeros. */
 export function storedKey(password: string, passwordBytes: 16 | 20): Buffer {
   const key = Buffer.alloc(20);
   Buffer.from(password).subarray(0, passwordBytes).copy(key);

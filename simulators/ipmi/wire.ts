@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 
 /**
- * RMCP, RMCP+ and IPMI LAN messages as the BMC's side reads and writes them. Written apart from the client's
- * code, so that a mistake in one is not met by the same mistake in the other.
+ * RMCP, RMCP+ and IPMI LAN messages as the BMC reads and writes them. Shares no code with the client, so that the same
+ * mistake is not made on both sides.
  */
 
 export interface SuiteAlgorithms {
@@ -25,7 +25,7 @@ export function mac(suite: SuiteAlgorithms, key: Buffer, data: Buffer): Buffer {
 
 export type Datagram =
   | { readonly kind: "presence-ping"; readonly tag: number }
-  /** IPMI 1.5 framing without authentication: session 0. */
+  /** IPMI 1.5 framing without authentication (session 0). */
   | { readonly kind: "v1.5"; readonly message: Buffer }
   | {
       readonly kind: "v2";
@@ -35,7 +35,7 @@ export type Datagram =
       readonly session: number;
       readonly sequence: number;
       readonly payload: Buffer;
-      /** What the check value covers, and the check value, when the packet is authenticated. */
+      /** The bytes that the check value covers, and the check value, if the packet is authenticated. */
       readonly raw: Buffer;
     };
 
@@ -47,7 +47,7 @@ export function readDatagram(bytes: Buffer): Datagram | undefined {
   return bytes[4] === 0x06 ? readVersion2(bytes) : undefined;
 }
 
-/** ASF 2.0 section 3.2.4.2. */
+/** Reads a presence ping (ASF 2.0 section 3.2.4.2). */
 function readPresencePing(bytes: Buffer): Datagram | undefined {
   const isPing = bytes.length >= 12 && bytes.readUInt32BE(4) === 4542 && bytes[8] === 0x80;
   return isPing ? { kind: "presence-ping", tag: bytes.readUInt8(9) } : undefined;
@@ -104,7 +104,7 @@ export interface SessionCrypto {
   readonly k2: Buffer;
 }
 
-/** The message inside a session's packet; undefined when the check value, encryption or padding is wrong. */
+/** Returns the message inside a session's packet, or undefined if the check value, encryption or padding is wrong. */
 export function unwrap(
   datagram: Extract<Datagram, { kind: "v2" }>,
   { suite, k1, k2 }: SessionCrypto,
@@ -129,7 +129,7 @@ export function unwrap(
   return filler.every((byte, index) => byte === index + 1) ? clear.subarray(0, length) : undefined;
 }
 
-/** `type`: 0 for an IPMI message, 1 for serial over LAN. */
+/** Wraps a payload. `type` is 0 for an IPMI message and 1 for serial over LAN. */
 export function wrap(
   message: Buffer,
   session: number,
@@ -152,7 +152,7 @@ export function wrap(
   header.writeUInt32LE(session, 6);
   header.writeUInt32LE(sequence, 10);
   header.writeUInt16LE(payload.length, 14);
-  // Header (12 without RMCP), payload and the two closing bytes fill whole words.
+  // Header (12 without RMCP), payload and the two closing bytes fill a multiple of four bytes.
   const pad = (4 - ((12 + payload.length + 2) % 4)) % 4;
   const body = Buffer.concat([header, payload, Buffer.alloc(pad, 0xff), Buffer.from([pad, 0x07])]);
   const check = mac(crypto.suite, crypto.k1, body.subarray(4)).subarray(0, crypto.suite.checkLength);
@@ -164,7 +164,7 @@ export interface Request {
   readonly command: number;
   readonly data: Buffer;
   readonly sequence: number;
-  /** Address and LUN bytes, which the answer turns round. */
+  /** The address and LUN bytes, which the answer swaps. */
   readonly target: number;
   readonly source: number;
   readonly luns: readonly [target: number, source: number];

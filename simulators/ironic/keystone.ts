@@ -10,7 +10,7 @@ const Identity = z.object({
 const TokenRequest = z.object({ auth: z.object({ identity: Identity, scope: z.unknown().optional() }) });
 
 export interface KeystoneLogin {
-  /** Also the ID of the application credential. */
+  /** Used as the ID of the application credential as well. */
   readonly username: string;
   readonly password: string;
 }
@@ -19,14 +19,14 @@ export interface KeystoneLogin {
 export class KeystoneTokens {
   readonly #login: KeystoneLogin;
   readonly #valid = new Set<string>();
-  /** The scope of each token asked for: null for an application credential. */
+  /** The scope of each token request: null for an application credential. */
   readonly scopes: unknown[] = [];
 
   constructor(login: KeystoneLogin) {
     this.#login = login;
   }
 
-  /** Every token expires now. */
+  /** Expires every token. */
   expire(): void {
     this.#valid.clear();
   }
@@ -35,7 +35,7 @@ export class KeystoneTokens {
     return typeof token === "string" && this.#valid.has(token);
   }
 
-  /** Undefined for a request that is not Keystone's. */
+  /** Returns undefined for a request that is not for Keystone. */
   answer({ method, path, body }: SeenRequest): Reply | undefined {
     if (method !== "POST" || path !== "/v3/auth/tokens") return undefined;
     const asked = TokenRequest.safeParse(parse(body));

@@ -14,7 +14,7 @@ interface Flags {
   readonly power: "on" | "off";
 }
 
-/** `ironic`: one simulated Ironic with a node, and its Keystone, in the foreground, until it is interrupted. */
+/** The command `ironic`: runs one simulated Ironic with a node, and its Keystone, in the foreground until it is interrupted. */
 export function ironicCommand(): Command {
   return new Command("ironic")
     .description("an Ironic with one node, and a Keystone on the same port")

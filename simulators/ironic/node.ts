@@ -17,10 +17,10 @@ const BootTarget = z.object({ boot_device: z.string(), persistent: z.boolean() }
 const ModeTarget = z.object({ target: z.enum(["uefi", "bios"]) });
 const Media = z.object({ device_type: z.literal("cdrom"), image_url: z.string() });
 
-/** A node of Ironic: its conductor carries a change out after the answer, and holds the node's lock for so long. */
+/** A node of Ironic. After the answer its conductor carries out a change and holds the node's lock meanwhile. */
 export class SimulatedNode {
   readonly machine: SimulatedMachine;
-  /** What Ironic says of the node, to be changed by tests. */
+  /** The fields of the node that Ironic shows; tests may change them. */
   readonly facts: Record<string, unknown> = {
     provision_state: "manageable",
     maintenance: false,
@@ -30,22 +30,22 @@ export class SimulatedNode {
     lessee: null,
     last_error: null,
   };
-  /** What the last inspection found; undefined before the first. */
+  /** The result of the last inspection; undefined before the first. */
   inventory: unknown;
   image: string | null = null;
-  /** How long the lock of a change is held at least. */
+  /** The minimum time for which a change holds the lock. */
   lockMs = 20;
-  /** With this the next change fails. */
+  /** The error with which the next change fails. */
   nextError: string | undefined;
   #lockedUntilMs = 0;
-  /** A shutdown that is waited for. */
+  /** When a graceful shutdown times out. */
   #softUntilMs: number | undefined;
 
   constructor(machine: SimulatedMachine) {
     this.machine = machine;
   }
 
-  /** Some other task holds the node for this long. */
+  /** Locks the node for this long, as another task would. */
   lock(ms: number): void {
     this.#lockedUntilMs = performance.now() + ms;
   }
@@ -65,7 +65,7 @@ export class SimulatedNode {
     };
   }
 
-  /** Answers a request about this node; `rest` is what follows its name. */
+  /** Answers a request about this node. `rest` is the path after the node's name. */
   answer(method: string, rest: string, body: unknown): Reply {
     if (method === "GET") return this.#read(rest);
     if (this.#isLocked()) {

@@ -7,17 +7,17 @@ import { fault, json, parse } from "./reply.ts";
 export type SimulatedAuth = "none" | "basic" | "keystone";
 
 export interface IronicOptions extends HttpListenerOptions {
-  /** By node name; one, `node-1`, when absent. */
+  /** The machines by node name. Defaults to one machine, `node-1`. */
   readonly machines?: Readonly<Record<string, SimulatedMachine>>;
   readonly auth?: SimulatedAuth;
   readonly login?: KeystoneLogin;
-  /** The newest minor version. */
+  /** The newest supported minor version of the API. */
   readonly minor?: number;
 }
 
 const PAGE = 2;
 
-/** An Ironic with the Keystone that gives out its tokens, on one port. */
+/** A simulated Ironic and the Keystone that issues its tokens, on one port. */
 export class IronicServer {
   readonly http: HttpListener;
   readonly nodes: ReadonlyMap<string, SimulatedNode>;
@@ -39,7 +39,7 @@ export class IronicServer {
     this.http = new HttpListener(options, (request) => this.#answer(request));
   }
 
-  /** Throws if there is none of this name. */
+  /** Returns the node with this name. Throws if there is none. */
   node(name = "node-1"): SimulatedNode {
     const node = this.nodes.get(name);
     if (!node) throw new Error(`no node ${name}`);
@@ -75,7 +75,7 @@ export class IronicServer {
     return this.keystone.isValid(headers["x-auth-token"]);
   }
 
-  /** In pages, as Ironic lists its nodes. */
+  /** Lists the nodes in pages. */
   #list(path: string): Reply {
     const marker = new URL(path, this.http.url).searchParams.get("marker");
     const all = [...this.nodes].map(([name, { state }], index) => ({ uuid: uuidOf(index), name, ...state }));
@@ -91,7 +91,7 @@ function uuidOf(index: number): string {
   return `27946b59-9e44-4fa7-8e91-${String(index).padStart(12, "0")}`;
 }
 
-/** Starts an Ironic; it listens when the promise resolves. */
+/** Starts an Ironic. It listens when the promise resolves. */
 export async function startIronic(options: IronicOptions = {}): Promise<IronicServer> {
   const server = new IronicServer(options);
   await server.http.listen(options.port);

@@ -19,7 +19,7 @@ import type { WatchStream } from "./http/watch.ts";
 import type { ClusterAccess } from "./node/cluster-access.ts";
 import { JobController } from "./node/job-controller.ts";
 
-/** A version stands for both of Tinkerbell's groups. */
+/** A set of CRDs. A version includes both of Tinkerbell's groups. */
 export type CrdSet =
   | "v1alpha1"
   | "v1alpha2"
@@ -27,13 +27,13 @@ export type CrdSet =
   | "metal3.io/v1alpha1";
 
 export interface FakeClusterOptions {
-  /** Tinkerbell's kinds at the start; v1alpha1 when absent. */
+  /** The CRDs at the start. Defaults to v1alpha1. */
   readonly crds?: readonly CrdSet[];
-  /** Resources of these sets that the cluster lacks all the same, such as `hostdeploypolicies`. */
+  /** Resources of these sets that the cluster does not have, such as `hostdeploypolicies`. */
   readonly lacks?: readonly string[];
-  /** `default` and `tink-system` when absent. */
+  /** The namespaces. Defaults to `default` and `tink-system`. */
   readonly namespaces?: readonly string[];
-  /** With false, nothing is garbage-collected and Jobs get no Pods: an API server alone. */
+  /** Whether controllers run. If false, there is only an API server: nothing is garbage-collected, and Jobs get no Pods. */
   readonly controllers?: boolean;
   readonly host?: string;
   readonly port?: number;
@@ -41,15 +41,15 @@ export interface FakeClusterOptions {
 }
 
 /**
- * A Kubernetes API server on a real socket, with its objects in memory, faults that tests plan and a clock that they turn.
- * It does what this project relies on and no more: what a real server validates, only test/interop proves.
+ * A Kubernetes API server on a real socket, with objects in memory, faults and a clock that tests control. It does only what
+ * this project relies on; test/interop checks what a real server validates.
  */
 export class FakeCluster {
-  /** Token of a user with every right. */
+  /** The token of a user with all rights. */
   readonly token: string;
-  /** All requests but the control plane's. */
+  /** All requests except the control plane's. */
   readonly requests: SeenRequest[] = [];
-  /** Added to every answer but the control plane's. */
+  /** The delay added to every answer, except to the control plane. */
   latencyMs = 0;
   readonly #server: WebServer;
   readonly #store = new ObjectStore();
@@ -103,7 +103,7 @@ export class FakeCluster {
     return this.#server.url;
   }
 
-  /** The server's own certificate, PEM. */
+  /** The server's own certificate in PEM. */
   get ca(): string {
     return this.#server.certificate?.cert ?? "";
   }
@@ -112,17 +112,17 @@ export class FakeCluster {
     return { url: this.url, token, ca: this.ca };
   }
 
-  /** For parts of the cluster itself: their requests are not recorded, and no fault affects them. */
+  /** The access for components of the cluster: their requests are not recorded, and faults do not affect them. */
   get controlPlane(): ClusterAccess {
     return this.access(this.#controlPlaneToken);
   }
 
-  /** TCP connections accepted so far. */
+  /** The number of TCP connections accepted so far. */
   get connections(): number {
     return this.#server.connections;
   }
 
-  /** The text of a kubeconfig that needs no other file. */
+  /** Returns the text of a kubeconfig that needs no other file. */
   kubeconfig({ namespace, token = this.token }: { namespace?: string; token?: string } = {}): string {
     const ca = Buffer.from(this.ca).toString("base64");
     return stringify({
@@ -135,7 +135,7 @@ export class FakeCluster {
     });
   }
 
-  /** Gives the token of a new user with the rights of these rules alone. */
+  /** Adds a user with only these rules and returns its token. */
   addUser(name: string, rules: readonly RbacRule[]): string {
     return this.#users.add(name, rules);
   }
@@ -144,7 +144,7 @@ export class FakeCluster {
     this.#users.remove(token);
   }
 
-  /** In the namespace of its metadata, `default` without one. Throws what the API would refuse. */
+  /** Creates an object in the namespace of its metadata, or in `default`. Throws if the API would refuse it. */
   create(apiVersion: string, kind: string, object: object): KubeObject {
     const { metadata = {} } = object as Partial<KubeObject>;
     const { type, namespace } = this.#target(apiVersion, kind, "", metadata.namespace);
@@ -156,7 +156,7 @@ export class FakeCluster {
     return this.#store.find(target.type, target.namespace, name);
   }
 
-  /** Objects of a kind, in all namespaces if none is named. */
+  /** Lists objects of a kind, in all namespaces if none is given. */
   list(apiVersion: string, kind: string, namespace = "", labelSelector = ""): KubeObject[] {
     const { type } = this.#target(apiVersion, kind, "");
     return this.#store.list(type, namespace).filter(parseLabelSelector(labelSelector));
@@ -173,7 +173,7 @@ export class FakeCluster {
     return this.#api.patch(this.#target(apiVersion, kind, name, namespace), MERGE_PATCH, patch);
   }
 
-  /** Applies a merge patch to the status alone. */
+  /** Applies a merge patch to the status only. */
   patchStatus(
     apiVersion: string,
     kind: string,
@@ -185,7 +185,7 @@ export class FakeCluster {
     return this.#api.patch(target, MERGE_PATCH, { status }, "status");
   }
 
-  /** With its dependants in the background. */
+  /** Removes an object, and its dependants in the background. */
   remove(apiVersion: string, kind: string, name: string, namespace?: string): void {
     const target = this.#target(apiVersion, kind, name, namespace);
     this.#api.delete(target, { propagationPolicy: "Background" });
@@ -195,7 +195,7 @@ export class FakeCluster {
     this.#types = [...new Set([...this.#types, ...customTypes(crds)])];
   }
 
-  /** Removes the kinds with all their objects and ends their watches. */
+  /** Removes the kinds with all their objects, and ends their watches. */
   removeCrds(...crds: readonly CrdSet[]): void {
     const removed = customTypes(crds);
     for (const type of removed)
@@ -204,7 +204,7 @@ export class FakeCluster {
     for (const watch of this.#watches) if (removed.includes(watch.type)) watch.drop();
   }
 
-  /** The number of requests, of one verb, of one resource (the plural), or of all. */
+  /** Returns the number of requests, optionally of one verb and one resource (its plural). */
   countBy(verb?: Verb, resource?: string): number {
     return this.requests.filter(
       (seen) =>
@@ -216,7 +216,7 @@ export class FakeCluster {
     this.requests.length = 0;
   }
 
-  /** Refuses the next `times` matching requests. */
+  /** Makes the next `times` matching requests fail. */
   fail(matcher: RequestMatcher, answer: FailureAnswer): PlannedFault {
     return this.#faults.fail(matcher, answer);
   }
@@ -226,12 +226,12 @@ export class FakeCluster {
     return this.#faults.plan(matcher, { kind: "hang" }, times);
   }
 
-  /** Carries the next `times` matching requests out and closes their connections without an answer. */
+  /** Carries out the next `times` matching requests, but closes their connections without an answer. */
   loseAnswer(matcher: RequestMatcher, times = 1): PlannedFault {
     return this.#faults.plan(matcher, { kind: "lose-answer" }, times);
   }
 
-  /** Breaks every open watch, or leaves it open and silent. */
+  /** Breaks every open watch, or leaves it open but silent. */
   dropWatches({ silently = false, resource }: { silently?: boolean; resource?: string } = {}): void {
     for (const watch of this.openWatches(resource)) {
       if (silently) watch.silence();
@@ -239,19 +239,19 @@ export class FakeCluster {
     }
   }
 
-  /** All but the control plane's, of one resource (the plural) or of all. */
+  /** Returns all open watches except the control plane's, optionally of one resource (its plural). */
   openWatches(resource?: string): WatchStream[] {
     return [...this.#watches].filter(
       ({ type, controlPlane }) => !controlPlane && (resource === undefined || type.plural === resource),
     );
   }
 
-  /** No watch can resume from any resourceVersion so far. */
+  /** Expires the history, so that no watch can resume from an earlier resourceVersion. */
   expireHistory(): void {
     this.#store.expireHistory();
   }
 
-  /** Open watches of the kind never learn what `change` does; later lists and watches do. */
+  /** Runs `change` while open watches of the kind see nothing. Later lists and watches see the changes. */
   async watchGap(kind: string, change: () => void | Promise<void>): Promise<void> {
     const types = this.#types.filter(
       (type) => type.kind === kind || `${apiVersionOf(type)}/${type.kind}` === kind,
@@ -265,20 +265,20 @@ export class FakeCluster {
     }
   }
 
-  /** Ends every connection, and accepts none until `listen`. */
+  /** Closes every connection, and accepts none until `listen`. */
   async stop(): Promise<void> {
     for (const watch of this.#watches) watch.close();
     this.#watches.clear();
     await this.#server.stop();
   }
 
-  /** At the same address as before. */
+  /** Listens again at the same address. */
   async listen(): Promise<void> {
     await this.#server.listen(this.#port, this.#host);
     this.#port = this.#server.port;
   }
 
-  /** Ends connections and keeps objects. With `expire` the new server has no history. */
+  /** Closes connections and keeps objects. With `expire` the history is lost. */
   async restart({ expire = false }: { expire?: boolean } = {}): Promise<void> {
     await this.stop();
     if (expire) this.expireHistory();

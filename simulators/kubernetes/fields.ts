@@ -5,7 +5,10 @@ interface Attribute {
   readonly type: string;
 }
 
-/** Fields of an object of a built-in kind that do not exist or have the wrong type, by the client's generated models. */
+/**
+ * Returns the fields of an object of a built-in kind that do not exist or have the wrong type, according to the client's
+ * generated models.
+ */
 export function fieldProblems(kind: string, object: object): readonly string[] {
   return modelProblems(kind === "Event" ? "CoreV1Event" : `V1${kind}`, object, "");
 }

@@ -13,7 +13,7 @@ interface Flags {
   readonly controllers: boolean;
 }
 
-/** `kubernetes`: one fake API server in the foreground, until it is interrupted. */
+/** The command `kubernetes`: runs one fake API server in the foreground until it is interrupted. */
 export function kubernetesCommand(): Command {
   return new Command("kubernetes")
     .description(

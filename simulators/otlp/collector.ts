@@ -12,10 +12,10 @@ export interface SeenExport {
   readonly body: Buffer;
 }
 
-/** What the collector does with what it gets: `hang` never answers. */
+/** How the collector answers: `hang` never answers. */
 export type CollectorMood = "well" | "hang" | number;
 
-/** A collector that takes traces over OTLP/HTTP, as JSON and as protobuf, and keeps all that it was sent. */
+/** A collector that accepts traces over OTLP/HTTP, as JSON and protobuf, and keeps everything. */
 export class Collector {
   readonly exports: SeenExport[] = [];
   readonly spans: CollectedSpan[] = [];
@@ -51,7 +51,7 @@ export class Collector {
     return this.spans.filter(({ parentSpanId }) => parentSpanId === parent.spanId);
   }
 
-  /** All requests as text, to search for what must not be in them. */
+  /** Returns all requests as text, to search it for what must not be sent. */
   everything(): string {
     return this.exports
       .map(({ headers, body }) => JSON.stringify(headers) + body.toString("utf8"))

@@ -1,13 +1,13 @@
 import { z } from "zod";
 
-/** A span as a backend would show it. */
+/** A span in the form that a backend would show. */
 export interface CollectedSpan {
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty for the first of a trace. */
+  /** Empty for the root span of a trace. */
   readonly parentSpanId: string;
   readonly name: string;
-  /** OTLP's number of the kind: 1 internal, 3 client, 5 consumer. */
+  /** The span kind in OTLP: 1 internal, 3 client, 5 consumer. */
   readonly kind: number;
   readonly startMs: number;
   readonly endMs: number;
@@ -55,7 +55,7 @@ const Export = z.object({
   ),
 });
 
-/** Throws for what is no OTLP in JSON. */
+/** Reads spans. Throws if the body is not OTLP in JSON. */
 export function spansOfJson(body: Buffer): readonly CollectedSpan[] {
   return Export.parse(JSON.parse(body.toString("utf8"))).resourceSpans.flatMap(({ resource, scopeSpans }) =>
     scopeSpans.flatMap(({ spans }) =>

@@ -1,10 +1,10 @@
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import type { CollectedSpan } from "./read-json.ts";
 
-/** The values of one message by field number; submessages, strings and bytes as bytes. */
+/** The values of a message by field number. Submessages, strings and bytes are bytes. */
 type Fields = ReadonlyMap<number, readonly (Uint8Array | bigint | number)[]>;
 
-/** Throws for what is no protobuf (`ExportTraceServiceRequest` of opentelemetry/proto/collector/trace/v1). */
+/** Reads spans. Throws if the body is not protobuf (`ExportTraceServiceRequest` of opentelemetry/proto/collector/trace/v1). */
 export function spansOfProtobuf(body: Buffer): readonly CollectedSpan[] {
   return messages(fieldsOf(body), 1).flatMap((resourceSpans) => {
     const resource = messages(resourceSpans, 1).flatMap((one) => keyValues(one, 1));
@@ -40,7 +40,7 @@ function keyValues(message: Fields, number: number): readonly (readonly [string,
   });
 }
 
-/** `AnyValue` of opentelemetry/proto/common/v1. */
+/** Reads an `AnyValue` of opentelemetry/proto/common/v1. */
 function anyValue(value: Fields): unknown {
   if (value.has(1)) return text(value, 1);
   if (value.has(2)) return value.get(2)?.[0] === 1n;

@@ -26,7 +26,7 @@ import { isBody } from "./resources.ts";
 interface WsmanExchange {
   readonly asked: WsmanRequest;
   readonly recorded: RecordedExchange;
-  /** Answers to the Pulls that followed an Enumerate. */
+  /** The answers to the Pull requests that followed an Enumerate. */
   readonly parts: RecordedExchange[];
 }
 
@@ -36,11 +36,11 @@ export class AmtReplay {
   readonly #changes: readonly WsmanRequest[];
   readonly #speed: number;
   readonly #machine: SimulatedMachine;
-  /** Parts that are left of enumerations, by context. */
+  /** The remaining parts of enumerations, by context. */
   readonly #parts = new Map<string, RecordedExchange[]>();
   #enumerations = 0;
 
-  /** `speed`: so many times as fast. The machine is as it was shown last when something is changed. */
+  /** Replays `speed` times as fast as recorded. After a change of the machine, it shows the state that it showed last. */
   constructor(exchanges: readonly RecordedExchange[], speed: number, machine: SimulatedMachine) {
     const all = withParts(withoutChallenges(exchanges.flatMap(wsmanOf)));
     this.#changes = all.flatMap(({ asked }) => (isRead(asked) ? [] : [asked]));
@@ -53,7 +53,7 @@ export class AmtReplay {
     this.#replay = new Replay(played, speed);
   }
 
-  /** Undefined for what was not recorded. `carryOut` is called if the change was accepted. */
+  /** Returns undefined for a request that was not recorded. `carryOut` is called if the change was accepted. */
   play(asked: Asked, carryOut: () => void): Reply | undefined {
     const request = readWsmanRequest(asked.text);
     if (request?.action === "Pull") return this.#pull(asked);
@@ -68,7 +68,7 @@ export class AmtReplay {
     return replyTo(asked, played.answer, said, context);
   }
 
-  /** Only readings: a change is sent with a login. */
+  /** Applies only to reads, because a change is sent with a login. */
   drops(asked: Asked): boolean {
     const request = readWsmanRequest(asked.text);
     if (!request || !isRead(request)) return false;
@@ -86,7 +86,7 @@ export class AmtReplay {
     return replyTo(asked, { ...answer, delayMs }, body, context);
   }
 
-  /** Which of the recorded ones it is, as the replay knows it. */
+  /** Returns the recorded request that this one matches, in the replay's form. */
   #requestOf(asked: WsmanRequest): string {
     if (isRead(asked)) return `GET /${asked.action}/${asked.class}`;
     const exact = this.#changes.findIndex((change) => change.input !== undefined && isSame(change, asked));
@@ -113,7 +113,7 @@ function wsmanOf(recorded: RecordedExchange): WsmanExchange[] {
   return asked ? [{ asked, recorded, parts: [] }] : [];
 }
 
-/** The device asks for a login itself: what was sent again with one says what was answered. */
+/** Removes the challenges, because the device sends its own; a request that was repeated with a login has the actual answer. */
 function withoutChallenges(all: readonly WsmanExchange[]): readonly WsmanExchange[] {
   const inOrder = all.toSorted((one, other) => one.recorded.atMs - other.recorded.atMs);
   return inOrder.filter(({ asked, recorded: { status } }, index) => {
@@ -136,7 +136,7 @@ function isRead({ action }: WsmanRequest): boolean {
   return ["Get", "Enumerate", "Pull", "Release"].includes(action);
 }
 
-/** What the recording does not say, or has removed, may be anything. */
+/** Whether a request is the recorded one. What the recording lacks or has removed may have any value. */
 function isSame(recorded: WsmanRequest, asked: WsmanRequest): boolean {
   if (recorded.action !== asked.action || recorded.class !== asked.class) return false;
   if (recorded.input === undefined) return true;
@@ -148,12 +148,12 @@ function isSame(recorded: WsmanRequest, asked: WsmanRequest): boolean {
   );
 }
 
-/** The body of an exchange in the replay's form. */
+/** Returns the body of an exchange in the replay's form. */
 function bodyOf(body: unknown): { readonly said: unknown; readonly parts: readonly RecordedExchange[] } {
   return body as { readonly said: unknown; readonly parts: readonly RecordedExchange[] };
 }
 
-/** A method says with its value whether it was carried out. */
+/** Whether the return value of a method says that it was carried out. */
 function isDone(said: unknown): boolean {
   const answer = WsmanAnswer.safeParse(said).data;
   return answer !== undefined && !answer.fault && (answer.output?.["ReturnValue"] ?? "0") === "0";

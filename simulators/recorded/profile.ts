@@ -5,15 +5,15 @@ import { type Body, isBody, linkOf, membersOf, type RecordedResources } from "./
 
 const ROOT = "/redfish/v1";
 
-/** Parts of a profile that have fields of their own. */
+/** Parts of a profile that have their own fields. */
 type Part = "managerReset" | "media" | "accounts" | "sel" | "bios";
 
-/** What resources say of a profile; they are silent about an absent field. */
+/** The part of a profile that resources show. They say nothing about an absent field. */
 export type ShownProfile = Partial<Omit<RedfishProfile, Part>> & {
   readonly [Name in Part]?: Partial<RedfishProfile[Name]>;
 };
 
-/** The behaviour of the recorded BMC, as far as its resources show it; otherwise the specification's. */
+/** Returns the behaviour of the recorded BMC as far as its resources show it, and otherwise that of the specification. */
 export function profileOf(resources: RecordedResources, { etag }: Pick<Recording, "etag">): RedfishProfile {
   const generic = redfishProfile("generic");
   const shown = shownBy(resources);
@@ -31,7 +31,7 @@ export function profileOf(resources: RecordedResources, { etag }: Pick<Recording
   };
 }
 
-/** What the resources of the main system, of its manager and of its chassis say. */
+/** Reads the resources of the main system, of its manager and of its chassis. */
 export function shownBy(resources: RecordedResources): ShownProfile {
   const root = resources.get(ROOT) ?? {};
   const system = mainSystem(resources);
@@ -173,7 +173,7 @@ function certificates(resources: RecordedResources, manager: string): ShownProfi
   return { certificates: membersOf(listed).length === 1 ? "replace" : "several" };
 }
 
-/** The virtual drives of the first system or manager that has some. */
+/** Returns the virtual drives of the first system or manager that has some. */
 function media(resources: RecordedResources, owners: readonly Found[]): ShownProfile {
   for (const [, owner] of owners) {
     const link = linkOf(owner["VirtualMedia"]);
@@ -199,7 +199,7 @@ function media(resources: RecordedResources, owners: readonly Found[]): ShownPro
   return {};
 }
 
-/** Names of the system event log, best first. */
+/** The names of the system event log, best first. */
 const SEL = [/^(sel|iml|log1)$/i, /^(event|platform|standard|system_?event)_?log$/i, /^audit2$/i];
 
 function log(resources: RecordedResources, owners: readonly Found[]): ShownProfile {
@@ -249,7 +249,7 @@ function powerLimitOf(resources: RecordedResources, chassis: Body): RedfishProfi
   return "Controls" in chassis ? "controls" : "none";
 }
 
-/** What a system's `Boot` offers, for the rules of the simulator. */
+/** Returns what a system's `Boot` offers, for the rules of the simulator. */
 export function bootProfile(profile: RedfishProfile, boot: Body): RedfishProfile {
   const hasMode = "BootSourceOverrideMode" in boot;
   return {
@@ -262,7 +262,7 @@ export function bootProfile(profile: RedfishProfile, boot: Body): RedfishProfile
   };
 }
 
-/** The types that an action takes: listed with it, in its ActionInfo, or nowhere. */
+/** Returns the types that an action accepts: they are listed with it, in its ActionInfo, or nowhere. */
 export function allowedValues(
   resources: RecordedResources,
   action: Body,
@@ -279,7 +279,7 @@ export function allowedValues(
   return textsIn(inInfo);
 }
 
-/** The resource that takes another one's settings. */
+/** Returns the path of the resource that takes the settings of another. */
 export function settingsOf(body: Body): string | undefined {
   return linkOf(bodyIn(body, "@Redfish.Settings")["SettingsObject"]);
 }
@@ -293,7 +293,7 @@ function listed(body: Body, name: string): readonly string[] | undefined {
   return textsIn(body[`${name}@Redfish.AllowableValues`]);
 }
 
-/** The texts of a list; undefined where there is no list. */
+/** Returns the texts of a list, or undefined if there is no list. */
 function textsIn(values: unknown): readonly string[] | undefined {
   return Array.isArray(values) ? values.filter((value) => typeof value === "string") : undefined;
 }
@@ -303,7 +303,7 @@ function membersAt(resources: RecordedResources, link: unknown): readonly string
   return collection && membersOf(collection).flatMap((member) => linkOf(member) ?? []);
 }
 
-/** The members that were recorded. */
+/** Returns the members that were recorded. */
 function bodiesAt(resources: RecordedResources, link: unknown): readonly Body[] | undefined {
   return membersAt(resources, link)?.flatMap((path) => {
     const body = resources.get(path);

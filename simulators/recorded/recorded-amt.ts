@@ -10,11 +10,11 @@ type Refusal = NonNullable<RecordedAmt["refused"]>[string];
 
 export const POWER = "CIM_AssociatedPowerManagementService";
 const ON = "2";
-/** OptInRequired of a device that asks its user for everything, and the states in which the user has agreed. */
+/** OptInRequired of a device that asks its user about everything, and the states in which the user has agreed. */
 const FOR_ALL = "4294967295";
 const GIVEN = ["3", "4"];
 
-/** What the simulator's device must be to be the recorded one. */
+/** Returns the options with which the simulated device behaves like the recorded one. */
 export function amtOptions({ classes, refused = {}, server }: RecordedAmt): AmtDeviceOptions {
   const [consent] = classes["IPS_OptInService"] ?? [];
   const waits =
@@ -29,12 +29,12 @@ export function amtOptions({ classes, refused = {}, server }: RecordedAmt): AmtD
   };
 }
 
-/** Puts the machine into the recorded state. */
+/** Sets the machine to the recorded state. */
 export function adoptPower({ classes }: RecordedAmt, machine: SimulatedMachine): void {
   forcePower(classes[POWER]?.[0], machine);
 }
 
-/** Puts the machine into the state that the power association shows. */
+/** Sets the machine to the state that the power association shows. */
 export function forcePower(association: Instance | undefined, machine: SimulatedMachine): void {
   const state = association?.["PowerState"];
   if (state !== undefined) machine.force(state === ON ? "on" : "off");
@@ -45,12 +45,12 @@ function answerOf({ status, subcode, reason = "" }: Refusal): Answer {
   return (asked) => ({ ...fault(escaped(subcode), escaped(reason))(asked), status });
 }
 
-/** Fields as the simulator's answers have them. */
+/** Returns the fields in the form of the simulator's answers. */
 export function writtenFields(instance: Instance): Fields {
   return Object.fromEntries(Object.entries(instance).map(([field, value]) => [field, contentOf(value)]));
 }
 
-/** What was removed is empty. */
+/** Returns the content of a value. A removed value is empty. */
 function contentOf(value: Value): Fields[string] {
   if (value === null) return "";
   if (typeof value === "string") return escaped(value);
@@ -59,7 +59,7 @@ function contentOf(value: Value): Fields[string] {
   return { of: value.of, keys: Object.fromEntries(keys) };
 }
 
-/** A file may hold any text. */
+/** Escapes text, because a file may hold any text. */
 export function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 }

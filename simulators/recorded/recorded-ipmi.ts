@@ -14,7 +14,7 @@ import { isBody } from "./resources.ts";
 const PRIVILEGES = { administrator: "administrator", operator: "operator", readonly: "user" } as const;
 const RESTORE_POLICIES = ["always-off", "last-state", "always-on"] as const;
 const USER_SLOTS = 16;
-/** Refusals of these would keep every session from opening. */
+/** Commands for opening a session, whose refusal would prevent every session. */
 const SESSION = /Session|Channel (Authentication|Cipher)|RAKP/;
 
 export interface RecordedLogin {
@@ -22,7 +22,7 @@ export interface RecordedLogin {
   readonly password: string;
 }
 
-/** What the simulator's BMC must be to be the recorded one. */
+/** Returns the options with which the simulated BMC behaves like the recorded one. */
 export function ipmiOptions(
   { deviceId, cipherSuites, sdr, readings = {}, thresholds = {}, sel, fru, users = [] }: RecordedIpmi,
   { username, password }: RecordedLogin,
@@ -59,19 +59,25 @@ export function ipmiOptions(
 
 const STANDARD_RECORD = 0xc0;
 
-/** The simulator's suites that the records list (IPMI 2.0 table 22-18); undefined, which is all of them, if none is. */
+/**
+ * Returns the simulator's cipher suites that the records list (IPMI 2.0 table 22-18). Returns undefined, which means all, if
+ * none is listed.
+ */
 function grantedSuites(records: Buffer): readonly (3 | 17)[] | undefined {
   const listed = [...records].flatMap((byte, index) => (byte === STANDARD_RECORD ? records[index + 1] : []));
   const granted = ([3, 17] as const).filter((id) => listed.includes(id));
   return granted.length === 0 ? undefined : granted;
 }
 
-/** An interface that shows nothing. */
+/** The settings of an interface that shows nothing. */
 const NO_NETWORK = { mode: "unspecified", address: "0.0.0.0", gateway: "0.0.0.0", vlan: 0 } as const;
 const LAN_PARAMETERS = /^[GS]et LAN Configuration Parameters$/;
 const [NO_PARAMETER, MAC, MASK, VLAN] = [0x80, 5, 6, 20];
 
-/** LAN parameters that an interface does not have (IPMI 2.0 table 23-4). Without an address none shows its mask. */
+/**
+ * Returns the LAN parameters that an interface does not have (IPMI 2.0 table 23-4). Without an address, it also lacks the
+ * mask.
+ */
 function lackingParameters(network: RecordedIpmi["network"]): readonly number[] {
   if (!network) return [];
   return [
@@ -81,7 +87,7 @@ function lackingParameters(network: RecordedIpmi["network"]): readonly number[] 
   ];
 }
 
-/** Puts the machine into the recorded state. */
+/** Sets the machine to the recorded state. */
 export function adoptState(
   { chassis, restart, network, boot }: RecordedIpmi,
   machine: SimulatedMachine,
@@ -98,7 +104,7 @@ export function adoptState(
   machine.override = { device: device.data, enabled, mode: boot.mode === "legacy" ? "legacy" : "uefi" };
 }
 
-/** Refuses what was refused, and answers as the recorded exchange did. */
+/** Refuses what was refused, and answers like the recorded exchange. */
 export function replayOn(
   bmc: IpmiBmc,
   { refused = {}, network }: RecordedIpmi,
@@ -133,10 +139,10 @@ export function replayOn(
   };
 }
 
-/** The BMC's host says that no service has the port. */
+/** The message when the BMC's host refuses the port. */
 const NO_SERVICE = /connection refused/;
 
-/** What was refused so takes until there was a service again. */
+/** Returns how long the port was refused until the service was available again. */
 function untilAnswered(one: RecordedCommand, _: number, all: readonly RecordedCommand[]): RecordedCommand {
   if (!NO_SERVICE.test(one.error ?? "")) return one;
   const answered = all.filter(({ atMs, completionCode }) => atMs > one.atMs && completionCode !== undefined);
@@ -144,14 +150,20 @@ function untilAnswered(one: RecordedCommand, _: number, all: readonly RecordedCo
 }
 
 const HANDSHAKE = ["Open Session", "RAKP1", "RAKP3"];
-/** What a handshake is refused for because of the user or the cipher suite: the machine has its own (IPMI 2.0 table 13-15). */
+/**
+ * The statuses with which a handshake is refused because of the user or the cipher suite; the simulated machine has its own
+ * users and suites (IPMI 2.0 table 13-15).
+ */
 const OWN_STATUSES = [0x00, 0x04, 0x05, 0x09, 0x0a, 0x0d, 0x0f, 0x10, 0x11];
-/** A console is the machine's own, at a port of its own. */
+/** Commands of the console, which the simulated machine has on its own port. */
 const PAYLOAD = /^(Activate|Deactivate) Payload$/;
-/** What the machine answers itself. */
+/** Marks what the machine answers itself. */
 const OWN = "own";
 
-/** A command as the replay of exchanges knows it. Without the bytes of an answer that was no refusal, the machine answers. */
+/**
+ * Converts a command to the form that the replay knows. If the bytes of a successful answer are missing, the machine
+ * answers.
+ */
 function exchangeOf(one: RecordedCommand): RecordedExchange[] {
   const { command, netFn, data, atMs, ms, completionCode, answer, error } = one;
   const isHandshake = HANDSHAKE.includes(command);
@@ -170,7 +182,7 @@ function exchangeOf(one: RecordedCommand): RecordedExchange[] {
 
 const handshakeOf = (message: string) => `GET /handshake/${message}`;
 
-/** Undefined for what a recording has no bytes of. */
+/** Returns undefined if the recording has no bytes of the command. */
 function requestOf(
   command: string,
   asked: Parameters<typeof keptBytes>[0],
@@ -182,7 +194,7 @@ function requestOf(
   return kept && `${method} /${netFn}/${code}/${kept.toString("hex")}`;
 }
 
-/** A field of a FRU holds 63 bytes. */
+/** Shortens a FRU, whose fields hold 63 bytes. */
 function shortened(fru: NonNullable<RecordedIpmi["fru"]>) {
   const entries = Object.entries(fru).flatMap(([name, text]) =>
     text === undefined ? [] : [[name, text.slice(0, 60)]],

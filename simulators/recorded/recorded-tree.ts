@@ -25,7 +25,7 @@ import {
 import { RecordedTasks } from "./tasks.ts";
 
 const ROOT = "/redfish/v1";
-/** The keys of a Secure Boot database. */
+/** The path of the keys of a Secure Boot database. */
 const KEYS = /\/SecureBootDatabases\/[^/]+\/(Certificates|Signatures)(\/[^/]+)?$/;
 const SHORTEST_PASSWORD = 8;
 const POWER_STATES: readonly unknown[] = ["On", "Off", "PoweringOn", "PoweringOff"];
@@ -35,23 +35,23 @@ export interface RecordedTreeOptions {
   readonly machine: SimulatedMachine;
   readonly username: string;
   readonly password: string;
-  /** So many times as fast as it was recorded. */
+  /** The factor by which it is faster than the recording. */
   readonly speed: number;
 }
 
-/** Settings that wait for a boot. */
+/** Settings that are applied by the next boot. */
 interface Pending {
   readonly values: Body;
   isScheduled: boolean;
 }
 
 /**
- * The tree of a recorded machine, which changes as one does: what an exchange has recorded happens again, and else resources change by
- * the rules of the specification, as those of the simulator's own machine do.
+ * The tree of a recorded machine, which changes as the machine did: a recorded exchange is repeated, and otherwise resources
+ * change by the rules of the specification, like those of the simulator's own machine.
  */
 export class RecordedTree implements WholeTree {
   readonly profile: RedfishProfile;
-  /** Called when the BMC is to restart. */
+  /** Called when the BMC should restart. */
   onRestart: () => void = () => undefined;
   /** When the BMC was last reset in this replay. */
   #restartedMs: number | undefined;
@@ -59,11 +59,11 @@ export class RecordedTree implements WholeTree {
   readonly #recording: Recording;
   readonly #replay: Replay;
   readonly #tasks = new RecordedTasks();
-  /** By path of the system. */
+  /** The machines by path of their system. */
   readonly #machines = new Map<string, SimulatedMachine>();
-  /** Machines whose recorded power no simulated machine has, such as `Paused`, until their power changes. */
+  /** Machines with a recorded power state that no simulated machine has, such as `Paused`, until their power changes. */
   readonly #otherPower = new Set<SimulatedMachine>();
-  /** By path of the resource that takes them. */
+  /** The pending settings, by path of the resource that takes them. */
   readonly #pending = new Map<string, Pending>();
   readonly #passwords = new Map<string, string>();
   readonly #clockSkewMs: number;
@@ -83,7 +83,7 @@ export class RecordedTree implements WholeTree {
     return this.#resources.get(ROOT);
   }
 
-  /** Whether the machine has a serial console over SSH, and what leads to it on the BMC's command line. */
+  /** The serial console over SSH, if the machine has one, with the command that leads to it on the BMC's command line. */
   get sshConsole(): { readonly entryCommand?: string } | undefined {
     for (const [path] of this.#machines) {
       const console = this.#resources.get(path)?.["SerialConsole"];
@@ -103,10 +103,10 @@ export class RecordedTree implements WholeTree {
     const isRead = asked.method === "GET";
     if (!isRead) for (const [path, body] of this.#replay.settled()) this.#settle(path, body);
     const played = this.#replay.play(request, asked.body);
-    // The machine follows what was accepted, for what was not recorded.
+    // The machine follows what was accepted, so that it can answer what was not recorded.
     if (!isRead && played?.isAccepted) this.answer(asked);
     if (played) return played.answer;
-    // A page of a collection has an address of its own.
+    // Each page of a collection has its own address.
     const address = request.slice(asked.method.length + 1);
     const page = isRead && address.includes("?") ? this.#resources.get(address) : undefined;
     return page && { ...ok(page), delayMs: 0 };
@@ -128,7 +128,7 @@ export class RecordedTree implements WholeTree {
     return method === "PATCH" ? this.#patch(asked, resource) : methodNotAllowed(method);
   }
 
-  /** How long it took then. */
+  /** Delays an answer as much as it took when it was recorded. */
   #timed(path: string, answer: Answer): Answer {
     const delayMs = this.#recording.slow?.[path];
     return delayMs === undefined ? answer : { ...answer, delayMs };
@@ -163,7 +163,7 @@ export class RecordedTree implements WholeTree {
     return /\/SecurityService\/HttpsCert(\/|$)/.test(path) && this.profile.certificates === "hpe";
   }
 
-  /** The `Boot` that takes the override of a system: its own, or that of its settings. */
+  /** Returns the `Boot` that takes the override of a system: its own, or that of its settings. */
   #bootOf(system: string): Body | undefined {
     const body = this.#resources.get(system);
     return isBody(body?.["Boot"]) ? body["Boot"] : undefined;
@@ -212,7 +212,7 @@ export class RecordedTree implements WholeTree {
     return `${new Date(ms + this.#clockSkewMs).toISOString().slice(0, 19)}+00:00`;
   }
 
-  /** Only what the resource shows: a recorded target that is no device of the simulator's machine stays until it is changed. */
+  /** Shows the override. A recorded target that the simulator's machine does not have stays until it is changed. */
   #override(machine: SimulatedMachine, boot: Body): Body {
     const shown = showBoot(machine, bootProfile(this.profile, boot));
     const isForeign = machine.override.device === "none" && machine.override.enabled !== "disabled";
@@ -221,7 +221,7 @@ export class RecordedTree implements WholeTree {
     );
   }
 
-  /** The machine of the system that a settings resource belongs to. */
+  /** Returns the machine of the system to which a settings resource belongs. */
   #machineBehind(path: string): SimulatedMachine | undefined {
     const owner = [...this.#machines].find(
       ([system]) => settingsOf(this.#resources.get(system) ?? {}) === path,
@@ -247,7 +247,7 @@ export class RecordedTree implements WholeTree {
     }
   }
 
-  /** The resource whose settings this one takes. */
+  /** Returns the resource to which a settings resource belongs. */
   #ownerOf(settings: string): readonly [string, Body] | undefined {
     return this.#resources.all().find(([, body]) => settingsOf(body) === settings);
   }
@@ -294,7 +294,7 @@ export class RecordedTree implements WholeTree {
     }
     const target = this.#resources.get(path);
     if (target) merge(target, structuredClone(change));
-    // Where apply times are offered, a request without one is kept and never applied.
+    // If apply times are offered, a request without one is stored but never applied.
     pending.isScheduled ||= !Array.isArray(times) || time === "OnReset";
     return noContent;
   }
@@ -317,7 +317,7 @@ export class RecordedTree implements WholeTree {
       return refusal(400, "Base.1.8.PropertyValueNotInList", "BootOrder must hold each boot option once.");
     }
     merge(boot, change);
-    // The other of system and settings shows the same.
+    // The system and its settings show the same override.
     for (const [system] of this.#machines) {
       const both = [system, settingsOf(this.#resources.get(system) ?? {}) ?? ""];
       if (!both.includes(path)) continue;
@@ -576,7 +576,7 @@ export class RecordedTree implements WholeTree {
   }
 }
 
-/** Parts of trees often lack what leads to them. */
+/** Returns a service root for trees that lack it. */
 function rootOf(resources: RecordedResources): Body {
   const root = resources.get(ROOT) ?? {
     "@odata.id": ROOT,
@@ -637,7 +637,7 @@ function insertMedia(drive: Body, { Image: image, Inserted: inserted = true }: B
   return noContent;
 }
 
-/** A drive without actions; no BMC shows the password that it was given. */
+/** Handles a PATCH of a drive without actions. No BMC shows the password that it was given. */
 function patchMedia(drive: Body, { Password: _, ...change }: Body): Answer {
   merge(drive, { ...change, ConnectedVia: typeof change["Image"] === "string" ? "URI" : "NotConnected" });
   return noContent;

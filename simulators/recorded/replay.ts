@@ -4,41 +4,41 @@ import { isBody } from "./resources.ts";
 
 const AT_ONCE_MS = 200;
 
-/** What followed one change, or what came before the first. */
+/** What followed a change, or what preceded the first one. */
 interface Episode {
   readonly change: RecordedExchange | undefined;
-  /** By request, in the order of time. */
+  /** The reads by request, in order of time. */
   readonly reads: ReadonlyMap<string, readonly RecordedExchange[]>;
 }
 
-/** What a recorded exchange says to a request. */
+/** The recorded answer to a request. */
 export interface Played {
   readonly answer: Answer;
-  /** The change that began it was accepted, or this is a reading. */
+  /** Whether the change was accepted; true for a read. */
   readonly isAccepted: boolean;
 }
 
 /**
- * Recorded exchanges, which happen again: what a change was answered, and what each resource showed how long after it. It holds until
- * the next change, which is answered as it was recorded, or else by the machine.
+ * Recorded exchanges that are repeated: what a change was answered, and what each resource showed how long after it. This
+ * holds until the next change, which is answered as recorded or else by the machine.
  */
 export class Replay {
   readonly #episodes: readonly Episode[];
   readonly #speed: number;
-  /** What changes asked for, by field and by what the recording has in its place. */
+  /** The texts that changes requested, by field and by the text that the recording has instead. */
   readonly #asked = new Map<string, string>();
-  /** The last answer in the present episode, by request. */
+  /** The index of the last answer in the current episode, by request. */
   readonly #given = new Map<string, number>();
   #current = -1;
   #startedMs = 0;
 
-  /** `speed`: so many times as fast. */
+  /** Replays `speed` times as fast as recorded. */
   constructor(exchanges: readonly RecordedExchange[], speed: number) {
     this.#episodes = episodesOf(exchanges);
     this.#speed = speed;
   }
 
-  /** Undefined for what was not recorded. `request` is the method and the path with its query. */
+  /** Returns undefined if the request was not recorded. `request` is the method and the path with its query. */
   play(request: string, body: unknown): Played | undefined {
     if (this.#episodes.length === 0) return undefined;
     if (!isRead(request)) return this.#change(request, body);
@@ -53,7 +53,10 @@ export class Replay {
     return read && { answer: this.#answer(read), isAccepted: true };
   }
 
-  /** Chosen by time; of answers that came at once after each other, by order: what a BMC answers now and then is answered as often. */
+  /**
+   * Chooses an answer by time. Answers that were recorded in quick succession are chosen by order, so that an occasional
+   * answer of a BMC occurs as often as it did.
+   */
   #readAt(
     request: string,
     reads: readonly RecordedExchange[],
@@ -73,7 +76,7 @@ export class Replay {
     return reads[index];
   }
 
-  /** What the resources showed last, by path, which lasts. */
+  /** Returns what the resources showed last, by path, which is what stays. */
   settled(): readonly (readonly [string, unknown])[] {
     const reads = this.#episodes[this.#current]?.reads ?? new Map<string, readonly RecordedExchange[]>();
     return [...reads].flatMap(([request, list]) => {
@@ -107,7 +110,10 @@ export class Replay {
     return { status, headers: withoutFraming(headers), body: this.#asAsked(body), delayMs };
   }
 
-  /** Notes where another text is asked for than was then, such as an image whose address the recording has replaced. */
+  /**
+   * Records that a text was requested other than the recorded one, such as an image whose address the recording has
+   * replaced.
+   */
   #ask(recorded: unknown, sent: unknown, field = ""): void {
     if (typeof recorded === "string" && typeof sent === "string") {
       if (recorded !== "") this.#asked.set(askedKey(field, recorded), sent);
@@ -118,7 +124,7 @@ export class Replay {
     }
   }
 
-  /** The body with what was asked for wherever it shows, in the same field, what was asked for then. */
+  /** Replaces recorded texts by the requested ones, in the same fields, wherever they are shown. */
   #asAsked(body: unknown, field = ""): unknown {
     if (this.#asked.size === 0) return body;
     if (typeof body === "string") return this.#asked.get(askedKey(field, body)) ?? body;
@@ -130,7 +136,7 @@ export class Replay {
   }
 }
 
-/** Headers that are true of a body that is sent anew: its length and encoding are its own. */
+/** Removes the headers that describe how the body was sent: its length and encoding. */
 export function withoutFraming(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const kept = Object.entries(headers).filter(
     ([name]) => !/^(content-(length|encoding)|transfer-encoding)$/i.test(name),
@@ -155,7 +161,7 @@ function episodesOf(exchanges: readonly RecordedExchange[]): readonly Episode[] 
   return episodes;
 }
 
-/** Whether what is sent has what was sent then; values that were removed or replaced there may be any. */
+/** Whether a body has what the recorded one has. Values that the recording has removed or replaced may be any. */
 function isAsRecorded(recorded: unknown, sent: unknown): boolean {
   if (recorded === undefined || recorded === null || recorded === "[redacted]") return true;
   if (!isBody(recorded))

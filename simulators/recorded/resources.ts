@@ -1,6 +1,6 @@
 import { withoutEndSlashes } from "../../shared/end-slashes.ts";
 
-/** A resource's body. */
+/** The body of a resource. */
 export type Body = Record<string, unknown>;
 
 const PLACES: readonly (readonly [RegExp, string])[] = [
@@ -15,18 +15,18 @@ const PLACES: readonly (readonly [RegExp, string])[] = [
   [/\/UpdateService$/, "UpdateService"],
 ];
 
-/** What an action belongs to. */
+/** An action and the resource to which it belongs. */
 export interface OwnedAction {
   readonly owner: string;
-  /** `ComputerSystem.Reset` */
+  /** The name, such as `ComputerSystem.Reset`. */
   readonly name: string;
   readonly body: Body;
 }
 
-/** A recorded tree that changes. */
+/** A recorded tree that can change. */
 export class RecordedResources {
   readonly #bodies = new Map<string, Body>();
-  /** The path as it was recorded, by its lower case. */
+  /** The recorded path by its lower-case form. */
   readonly #lower = new Map<string, string>();
   readonly #actions = new Map<string, OwnedAction>();
 
@@ -34,7 +34,7 @@ export class RecordedResources {
     for (const [path, body] of Object.entries(resources)) {
       if (isBody(body)) this.set(withoutEndSlashes(path), structuredClone(body));
     }
-    // Members that were sent along with their collection.
+    // Members that were sent inside their collection.
     for (const [, { Members: members }] of [...this.#bodies]) {
       for (const member of Array.isArray(members) ? members : []) {
         const path = linkOf(member);
@@ -68,7 +68,7 @@ export class RecordedResources {
     );
   }
 
-  /** Adds a member to a collection; its path. */
+  /** Adds a member to a collection. Returns its path. */
   add(collection: string, id: string, body: Body): string {
     const path = `${withoutEndSlashes(collection)}/${id}`;
     this.set(path, { "@odata.id": path, Id: id, ...body });
@@ -77,12 +77,12 @@ export class RecordedResources {
     return path;
   }
 
-  /** The resources of a type, whatever its version. */
+  /** Returns the resources of a type in any version. */
   ofType(type: string): readonly (readonly [string, Body])[] {
     return [...this.#bodies].filter(([path]) => this.typeOf(path) === type);
   }
 
-  /** `Volume` of `#Volume.v1_6_0.Volume`; by its place if the resource does not say. */
+  /** Returns the type, which is `Volume` for `#Volume.v1_6_0.Volume`. If the resource does not say, the path determines it. */
   typeOf(path: string): string {
     const type = this.get(path)?.["@odata.type"];
     if (typeof type === "string") return type.replace(/^#/, "").replace(/\..*$/s, "");
@@ -139,7 +139,10 @@ function actionsIn(body: Body, owner: string): (OwnedAction & { readonly target:
   return found;
 }
 
-/** A PATCH by DSP0266 section 7.6.5: objects are merged; arrays are replaced, but objects at the same index are merged. */
+/**
+ * Applies a PATCH as in DSP0266 section 7.6.5: objects are merged, and arrays are replaced, but objects at the same index
+ * are merged.
+ */
 export function merge(into: Body, from: Body): void {
   for (const [name, value] of Object.entries(from)) {
     if (name === "__proto__") continue;
@@ -159,7 +162,7 @@ function mergedList(before: readonly unknown[], after: readonly unknown[]): unkn
     merge(whole, value);
     return [whole];
   });
-  // A list of a fixed size is padded with what it was padded with.
+  // A list of fixed size keeps its padding.
   const padding = before.at(-1) === "" && list.every((value) => typeof value === "string");
   while (padding && list.length < before.length) list.push("");
   return list;

@@ -12,36 +12,39 @@ import { adoptState, ipmiOptions, replayOn } from "./recorded-ipmi.ts";
 import { RecordedTree } from "./recorded-tree.ts";
 
 export interface StartRecordingOptions {
-  /** Default: the recorded user, by its replacement, or `admin`. */
+  /** Defaults to the replacement of the recorded user, or to `admin`. */
   readonly username?: string;
-  /** Default `recorded-machine`. */
+  /** Defaults to `recorded-machine`. */
   readonly password?: string;
-  /** Default 127.0.0.1. */
+  /** Defaults to 127.0.0.1. */
   readonly host?: string;
-  /** Default 0, any free one. */
+  /** Defaults to 0, a free port. */
   readonly port?: number;
-  /** So many times as fast as it was recorded. Default 1. */
+  /** The factor by which it is faster than the recording. Defaults to 1. */
   readonly speed?: number;
-  /** `http`, or a certificate with its key, PEM; a self-signed one when absent. */
+  /** `http`, or a certificate with its key in PEM. Defaults to a self-signed certificate. */
   readonly tls?: WebServerTls;
-  /** How long the machine takes for power; quick when absent. */
+  /** How long the machine takes to change its power; short by default. */
   readonly machine?: SimulatedMachineOptions;
-  /** How long the BMC is away after its reset. */
+  /** How long the BMC is unavailable after a reset. */
   readonly restartMs?: number;
 }
 
-/** A recorded machine that answers. */
+/** A running recorded machine. */
 export interface RunningRecording {
   readonly recording: Recording;
   readonly machine: SimulatedMachine;
   readonly redfish: RedfishBmc;
-  /** Absent if the recording has no IPMI. At the given port, or at a free one. */
+  /** Absent if the recording has no IPMI. Listens at the given port or at a free one. */
   readonly ipmi?: IpmiBmc;
-  /** Absent if the recording has no Intel AMT. At the given port if the recording has no Redfish tree, or at a free one. */
+  /**
+   * Absent if the recording has no Intel AMT. Listens at the given port if the recording has no Redfish tree, otherwise at a
+   * free one.
+   */
   readonly amt?: AmtDevice;
   readonly username: string;
   readonly password: string;
-  /** Host key of the serial console over SSH, if there is one, in the form of a connection's `redfish.sshHostKey`. */
+  /** The host key of the serial console over SSH, if there is one, in the form of `redfish.sshHostKey` in a connection. */
   readonly sshHostKey?: string;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -49,7 +52,7 @@ export interface RunningRecording {
 
 const RESTART_MS = 1_500;
 
-/** Starts a recorded machine: a file, a folder with a mockup, or a recording that was read. */
+/** Starts a recorded machine from a file, a folder with a mockup, or a recording that was read. */
 export async function startRecording(
   source: string | Recording,
   options: StartRecordingOptions = {},
@@ -93,7 +96,7 @@ async function start(
     ...defined({ host, port: isOnlyAmt ? undefined : port, tls }),
   });
   started.defer(() => redfish.close());
-  // Its answer leaves first.
+  // The answer is sent first.
   tree.onRestart = () => setTimeout(() => void redfish.restart(restartMs / speed), 50);
   const ipmi =
     recordedIpmi &&
@@ -118,7 +121,7 @@ async function start(
     }));
   if (amt) started.defer(() => amt.close());
   const { sshConsole } = tree;
-  // Loaded only where there is one.
+  // Loaded only if needed.
   const console =
     sshConsole &&
     (await (

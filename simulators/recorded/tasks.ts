@@ -5,12 +5,12 @@ const MONITOR = `${TASK_MONITORS}/recorded-`;
 const TASK_MS = 300;
 
 interface RecordedTask {
-  /** Undefined until the machine boots. */
+  /** When the task ends; undefined until the machine boots. */
   endsAtMs: number | undefined;
   apply: (() => void) | undefined;
 }
 
-/** What takes time: it is carried out at its end, or at the next boot. */
+/** The tasks, which take effect when they end or at the next boot. */
 export class RecordedTasks {
   readonly #tasks: RecordedTask[] = [];
 
@@ -25,7 +25,7 @@ export class RecordedTasks {
     for (const task of this.#tasks) if (task.endsAtMs === undefined) end(task);
   }
 
-  /** Undefined for a path that is none of its own. */
+  /** Returns undefined for a path that is not a task's. */
   monitor(path: string): Answer | undefined {
     if (!path.startsWith(MONITOR)) return undefined;
     const task = this.#tasks[Number(path.slice(MONITOR.length)) - 1];

@@ -9,7 +9,7 @@ import { resource } from "./schema-types.ts";
 const SERVICE = "/redfish/v1/AccountService";
 const SLOTS = 16;
 const SHORTEST_PASSWORD = 8;
-/** The predefined roles (DSP0266 section 13.4), and what slots without an account have. */
+/** The predefined roles (DSP0266 section 13.4), and the role of slots without an account. */
 const PRIVILEGES: Readonly<Record<string, readonly string[]>> = {
   Administrator: ["Login", "ConfigureManager", "ConfigureUsers", "ConfigureComponents", "ConfigureSelf"],
   Operator: ["Login", "ConfigureComponents", "ConfigureSelf"],
@@ -23,9 +23,9 @@ export interface SimulatedAccount {
   password: string;
   role: string;
   enabled: boolean;
-  /** What the account may use; Redfish when absent. */
+  /** The interfaces that the account may use. Defaults to Redfish. */
   types?: readonly string[];
-  /** A password that takes effect after so many refusals. */
+  /** A new password, and the number of refusals before it takes effect. */
   pending?: { readonly password: string; refusals: number } | undefined;
 }
 
@@ -39,22 +39,22 @@ const Fields = {
 const Patch = z.strictObject(Fields);
 const Create = z.strictObject({ ...Fields, UserName: z.string().min(1), Password: z.string() });
 
-/** Where the service root finds it. */
+/** The path of the account service in the service root. */
 export function accountServicePath({ accounts }: RedfishProfile, managerPath: string): string {
   return accounts.below === "manager" ? `${managerPath}/AccountService` : SERVICE;
 }
 
-/** What some BMCs do with passwords; switched on by a test. */
+/** How some BMCs treat passwords. Tests switch this on. */
 export interface PasswordHabits {
-  /** A password that an account has already is refused, as Lenovo's and others' reuse rules have it. */
+  /** Whether a password that an account already has is refused, as by the reuse rules of Lenovo and others. */
   refusesReuse?: boolean;
-  /** So many logins are refused before a new password takes effect. */
+  /** The number of logins that are refused before a new password takes effect. */
   refusedLogins?: number;
-  /** Called when a password has been changed: some BMCs end every session. */
+  /** Called when a password was changed, because some BMCs then end every session. */
   changed?: () => void;
 }
 
-/** The BMC's accounts: a collection that grows, or a fixed number of slots to fill and clear. */
+/** The BMC's accounts: a collection that grows, or a fixed number of slots. */
 export class Accounts implements ResourceService {
   readonly path: string;
   readonly #servicePath: string;
@@ -81,12 +81,12 @@ export class Accounts implements ResourceService {
     }
   }
 
-  /** The users that have a name. */
+  /** The accounts that have a name. */
   get all(): readonly SimulatedAccount[] {
     return [...this.#accounts.values()].filter(({ name }) => name !== "");
   }
 
-  /** Adds one as an operator would, to the collection or the first empty slot. */
+  /** Adds an account to the collection or the first empty slot, as an operator would. */
   add(account: SimulatedAccount): void {
     const slot = [...this.#accounts].find(([id, { name }]) => id !== "1" && name === "")?.[0];
     this.#accounts.set(slot ?? String(++this.#made), { ...account });
@@ -212,7 +212,7 @@ export class Accounts implements ResourceService {
   }
 }
 
-/** Refuses a short password with the Base registry's message, which quotes the value. */
+/** Refuses a short password with a message of the Base registry, which quotes the password. */
 function weakPassword(password: string): Answer | undefined {
   if (password.length >= SHORTEST_PASSWORD) return undefined;
   const message = `The value ${password} for the property Password is of a different format than the property can accept: at least ${SHORTEST_PASSWORD} characters.`;

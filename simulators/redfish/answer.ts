@@ -1,11 +1,11 @@
-/** What the simulator sends back. */
+/** The answer to a request. */
 export interface Answer {
   readonly status: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent so much later. */
+  /** The delay before the answer is sent. */
   readonly delayMs?: number;
-  /** Closes the connection instead, for this reason. */
+  /** If set, the reason why the connection is closed instead. */
   readonly drops?: string;
 }
 
@@ -17,7 +17,7 @@ export const ok = (body: unknown, headers: Readonly<Record<string, string>> = {}
 
 export const noContent: Answer = { status: 204 };
 
-/** An error body by DSP0266 section 8.6. */
+/** Makes an error body (DSP0266 section 8.6). */
 export function refusal(
   status: number,
   messageId: string,

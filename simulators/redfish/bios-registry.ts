@@ -14,7 +14,7 @@ const choice = (name: string, values: Readonly<Record<string, string>>) => ({
   Value: Object.entries(values).map(([ValueName, ValueDisplayName]) => ({ ValueName, ValueDisplayName })),
 });
 
-/** `MapToProperty` of `attribute` is true while SysProfile is not Custom. */
+/** A rule under which `MapToProperty` of `attribute` is true while SysProfile is not Custom. */
 const unlessCustom = (attribute: string, property: string) => ({
   DependencyFor: attribute,
   Type: "Map",
@@ -33,7 +33,7 @@ const unlessCustom = (attribute: string, property: string) => ({
   },
 });
 
-/** What describes the BIOS attributes of `SimulatedMachine`, one of each type. */
+/** Descriptions of the BIOS attributes of `SimulatedMachine`, one for each type. */
 const ENTRIES = {
   Attributes: [
     choice("BootMode", { Uefi: "UEFI", Bios: "Legacy BIOS" }),

@@ -13,7 +13,7 @@ const Patch = z.strictObject({
 });
 const NewJob = z.strictObject({ TargetSettingsURI: z.string() });
 
-/** Bios below a System, its settings, and the manager's jobs where a boot applies nothing without one. */
+/** The Bios resource of a System, its settings, and the manager's jobs if settings are applied only by a job. */
 export class SimulatedBios implements ResourceService {
   readonly #path: string;
   readonly #jobs: string;
@@ -63,7 +63,7 @@ export class SimulatedBios implements ResourceService {
     });
   }
 
-  /** `body` is undefined where the resource takes no PATCH. */
+  /** Answers for one of the resources. `body` is undefined if the resource takes no PATCH. */
   #resource({ method, ifMatch }: ResourceRequest, current: Record<string, unknown>, body: unknown): Answer {
     if (method === "GET") return withTag(current, this.#profile);
     if (method !== "PATCH" || body === undefined) return methodNotAllowed(method);
@@ -84,7 +84,7 @@ export class SimulatedBios implements ResourceService {
       return noContent;
     }
     bios.pending = { ...bios.pending, ...values };
-    // Where apply times are offered, a request without one is kept and never applied.
+    // If apply times are offered, a request without one is stored but never applied.
     bios.scheduled ||= !jobs && (applyTimes.length === 0 || time === "OnReset");
     return noContent;
   }

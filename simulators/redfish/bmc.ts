@@ -48,31 +48,31 @@ import { TASK_MONITORS, type TaskOptions, Tasks } from "./tasks.ts";
 import { SimulatedUpdateService } from "./update-service.ts";
 
 export interface RedfishBmcOptions {
-  /** One system a machine; one machine of its own when absent. */
+  /** One system per machine. Defaults to one new machine. */
   readonly machines?: readonly SimulatedMachine[];
-  /** A name from `redfishProfiles`, or a profile. Default `generic`. */
+  /** A name from `redfishProfiles`, or a profile. Defaults to `generic`. */
   readonly profile?: string | RedfishProfile;
   readonly username?: string;
   readonly password?: string;
-  /** Default 8. */
+  /** Defaults to 8. */
   readonly sessionLimit?: number;
-  /** False takes sessions only, and says so in WWW-Authenticate. */
+  /** Whether basic authentication is accepted. If not, the BMC accepts only sessions and says so in WWW-Authenticate. */
   readonly basic?: boolean;
-  /** Added to every answer. */
+  /** The delay that is added to every answer. */
   readonly latencyMs?: number;
   readonly tls?: WebServerTls;
   readonly host?: string;
-  /** 0 takes any free port. */
+  /** The port; 0 takes a free one. */
   readonly port?: number;
-  /** How long the BMC is away after it was reset; it stays where it is when absent. */
+  /** How long the BMC is unavailable after a reset. If absent, it stays available. */
   readonly restartMs?: number;
-  /** Writes answer 202 and a task monitor. */
+  /** If set, writes are answered with 202 and a task monitor. */
   readonly tasks?: TaskOptions;
-  /** In place of the profile's resources, except for its web server's certificates. */
+  /** A tree that replaces the profile's resources, except for the certificates of the web server. */
   readonly tree?: WholeTree;
 }
 
-/** One request as it came in. */
+/** A request as it was received. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
@@ -82,14 +82,14 @@ export interface SeenRequest {
 
 const Login = z.object({ UserName: z.string(), Password: z.string() });
 
-/** Starts a BMC; it listens when the promise resolves. */
+/** Starts a BMC. It listens when the promise resolves. */
 export async function startRedfishBmc(options: RedfishBmcOptions = {}): Promise<RedfishBmc> {
   const bmc = new RedfishBmc(options);
   await bmc.listen(options.port ?? 0, options.host ?? "127.0.0.1");
   return bmc;
 }
 
-/** A BMC that speaks Redfish over a real socket, with what a test asks about it. */
+/** A simulated BMC with Redfish on a real socket, which tests can inspect. */
 export class RedfishBmc extends WebServer {
   readonly machines: readonly SimulatedMachine[];
   readonly profile: RedfishProfile;
@@ -102,14 +102,14 @@ export class RedfishBmc extends WebServer {
   readonly certificates: SimulatedCertificates;
   /** The storage of each system. */
   readonly storages: readonly SimulatedStorage[];
-  /** The drives and the log of the first system, or of the manager. */
+  /** The drives and the log of the first system or of the manager. */
   readonly media: VirtualDrives;
   readonly sel: Logs;
-  /** Every request, in order. */
+  /** Every request in order. */
   readonly requests: SeenRequest[] = [];
-  /** Requests whose credentials were refused. */
+  /** The number of requests with refused credentials. */
   refusedCredentials = 0;
-  /** BIOS jobs that boot writes have queued. */
+  /** The number of BIOS jobs that boot writes have queued. */
   biosJobs = 0;
   latencyMs: number;
 
@@ -149,7 +149,7 @@ export class RedfishBmc extends WebServer {
     this.manager = new SimulatedManager(managerPath, this.profile);
     const { restartMs } = options;
     if (restartMs !== undefined) {
-      // Its answer leaves first.
+      // The answer is sent first.
       this.manager.onReset = () => setTimeout(() => void this.restart(restartMs), 50);
     }
     this.update = new SimulatedUpdateService(managerPath, this.systemPaths[0] ?? SYSTEMS, this.profile);
@@ -205,38 +205,38 @@ export class RedfishBmc extends WebServer {
     return first;
   }
 
-  /** Every request so far as `METHOD path`. */
+  /** Every request so far in the form `METHOD path`. */
   get log(): readonly string[] {
     return this.requests.map(({ method, path }) => `${method} ${path}`);
   }
 
-  /** Paths of the systems, in the order of `machines`. */
+  /** The paths of the systems in the order of `machines`. */
   get systemPaths(): readonly string[] {
     return [...this.#systems.keys()];
   }
 
-  /** Makes the next requests that fit go wrong. */
+  /** Applies a fault to the next matching requests. */
   fail(fault: Fault): void {
     this.#faults.add(fault);
   }
 
-  /** Has two resources change places once `afterRequests` more requests have been answered. */
+  /** Exchanges the paths of two resources after `afterRequests` more requests have been answered. */
   exchange(one: string, other: string, afterRequests = 0): void {
     this.#moves.add(one, other, afterRequests);
   }
 
-  /** From now on nothing goes wrong any more. */
+  /** Removes all faults. */
   heal(): void {
     this.#faults.clear();
   }
 
-  /** Forgets the requests and connections seen so far. */
+  /** Forgets the requests and connections so far. */
   forget(): void {
     this.requests.length = 0;
     this.connections = 0;
   }
 
-  /** Restarts the BMC, not its machines: sessions and connections end, and it accepts none for `downMs`. */
+  /** Restarts the BMC, but not its machines: sessions and connections end, and it accepts none for `downMs`. */
   async restart(downMs: number): Promise<void> {
     const restart = ++this.#restarts;
     this.sessions.expireAll();
@@ -248,7 +248,7 @@ export class RedfishBmc extends WebServer {
     if (!this.#closed) await this.listen(this.port, this.host);
   }
 
-  /** Ends every connection and every machine's transitions. */
+  /** Closes every connection and cancels the machines' transitions. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const machine of this.machines) machine.close();
@@ -259,7 +259,7 @@ export class RedfishBmc extends WebServer {
     return this.close();
   }
 
-  /** To another address of this host. */
+  /** Moves the BMC to another address of this host. */
   async #move(address: string | undefined): Promise<void> {
     if (address !== undefined && !isLoopback(address)) return;
     this.sessions.expireAll();
@@ -274,7 +274,7 @@ export class RedfishBmc extends WebServer {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const body = await readBody(request);
-      // HEAD is GET without a body (DSP0266 section 7.4).
+      // HEAD is answered like GET, without the body (DSP0266 section 7.4).
       const method = request.method === "HEAD" ? "GET" : (request.method ?? "");
       const path = (request.url ?? "").replace(/(?<=.)\/$/, "");
       this.requests.push({ method, path, headers: request.headers, body });
@@ -303,7 +303,7 @@ export class RedfishBmc extends WebServer {
     if (this.profile.refusesIdentityEncoding && request.headers["accept-encoding"] === "identity") {
       return { status: 406 };
     }
-    // DSP0266 section 8.4: a version that the service does not speak.
+    // A version that the service does not support (DSP0266 section 8.4).
     if ((request.headers["odata-version"] ?? "4.0") !== "4.0") return preconditionFailed("OData-Version");
     const open = method === "GET" ? odataDocument(path, this.#static.get(ROOT)) : undefined;
     if (open) return open;
@@ -444,7 +444,7 @@ export class RedfishBmc extends WebServer {
     }
     const answer = carryOut();
     const text = JSON.stringify(answer.body ?? {});
-    // A 204 has no body to go wrong with.
+    // A fault of the body needs a body, which a 204 does not have.
     const status = answer.status === 204 ? 200 : answer.status;
     switch (fault?.kind) {
       case undefined:
@@ -492,10 +492,10 @@ export class RedfishBmc extends WebServer {
   }
 }
 
-/** DSP0266 section 8.2. */
+/** The headers of every answer (DSP0266 section 8.2). */
 const STANDARD_HEADERS = { "OData-Version": "4.0", "Cache-Control": "no-cache" };
 
-/** The schema of a resource (DSP0266 section 8.3). */
+/** Returns the header with the schema of a resource (DSP0266 section 8.3). */
 function describedBy(body: unknown): Readonly<Record<string, string>> {
   const type = (body as { "@odata.type"?: string } | undefined)?.["@odata.type"];
   const file = type?.replace(/^#/, "").replace(/\.[^.]*$/, "");
@@ -516,12 +516,12 @@ function sendRecorded(response: ServerResponse, answer: Answer): void {
     if (answer.drops === undefined) send(response, answer);
     else response.destroy();
   } catch {
-    // A header that no server can send.
+    // No server can send this header.
     response.destroy();
   }
 }
 
-/** Ends the connection once the answer is out; the answer has said nothing of it. */
+/** Closes the connection after the answer, without having announced it. */
 function endAfter(response: ServerResponse): void {
   const { socket } = response;
   response.once("finish", () => socket?.end());

@@ -13,7 +13,7 @@ const Patch = z.strictObject({
 });
 type Patch = z.infer<typeof Patch>;
 
-/** The boot order and the URI of HTTP boot as part of a System's `Boot`. */
+/** Shows the boot order and the URI of HTTP boot in a System's `Boot`. */
 export function showBootOrder(
   machine: SimulatedMachine,
   profile: RedfishProfile,
@@ -42,7 +42,7 @@ export function patchBootOrder({ Boot: patch }: Patch, machine: SimulatedMachine
   return noContent;
 }
 
-/** The boot options below a System. */
+/** The boot options of a System. */
 export class SimulatedBootOptions implements ResourceService {
   readonly #path: string;
   readonly #machine: SimulatedMachine;

@@ -27,13 +27,13 @@ const BootPatch = z.strictObject({
     BootSourceOverrideTarget: z.string().optional(),
     BootSourceOverrideEnabled: z.enum(["Disabled", "Once", "Continuous"]).optional(),
     BootSourceOverrideMode: z.enum(["UEFI", "Legacy"]).optional(),
-    // sushy clears it beside an override that is not HTTP boot.
+    // sushy clears this in an override other than HTTP boot.
     HttpBootUri: z.string().nullable().optional(),
   }),
 });
 type BootPatch = z.infer<typeof BootPatch>["Boot"];
 
-/** A machine's `Boot` as this make shows it. */
+/** Shows a machine's `Boot` in the form of this profile. */
 export function showBoot(machine: SimulatedMachine, profile: RedfishProfile): Record<string, unknown> {
   const { device, enabled, mode } = machine.override;
   const target = profile.bootTargets.find((candidate) => BOOT_TARGETS[candidate] === device) ?? "None";
@@ -52,7 +52,7 @@ export function showBoot(machine: SimulatedMachine, profile: RedfishProfile): Re
   };
 }
 
-/** Applies a PATCH of `Boot` the way this make does. `queueJob` is called for each BIOS job it would cause. */
+/** Applies a PATCH of `Boot` in the way of this profile. `queueJob` is called for each BIOS job that it causes. */
 export function patchBoot(
   body: unknown,
   machine: SimulatedMachine,

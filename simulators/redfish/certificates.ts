@@ -32,13 +32,16 @@ const Imported = z.strictObject({ Certificate: z.string() });
 
 /** The certificate of the web server: CertificateService and the manager's collection, or HPE's resource. */
 export class SimulatedCertificates implements ResourceService {
-  /** The key of the last CSR, PEM; a certificate must fit it. */
+  /** The key of the last CSR in PEM. A new certificate must match it. */
   key: string | undefined;
-  /** When a certificate that was taken is shown: at once, when the web server restarts by itself, when the BMC is reset, never. */
+  /**
+   * When a new certificate is presented: at once, after the web server restarts by itself, after a reset of the BMC, or
+   * never.
+   */
   shows: "at-once" | "restarting" | "after-reset" | "never" = "at-once";
-  /** Leaves alternative names out of a CSR. */
+  /** Whether alternative names are left out of a CSR. */
   ignoresNames = false;
-  /** Called with what new connections are to show. */
+  /** Called with the certificate for new connections. */
   onShow: (certificate: Certificate) => void = () => undefined;
   /** Called when the web server restarts by itself. */
   onRestart: () => void = () => undefined;
@@ -52,7 +55,7 @@ export class SimulatedCertificates implements ResourceService {
     this.#profile = profile;
   }
 
-  /** The BMC has restarted. */
+  /** Called when the BMC has restarted. */
   restarted(): void {
     if (this.#waiting) this.onShow(this.#waiting);
     this.#waiting = undefined;
@@ -104,7 +107,7 @@ export class SimulatedCertificates implements ResourceService {
     }
   }
 
-  /** What new connections show, for the resource. */
+  /** Returns the certificate of new connections, for the resource. */
   shown: () => Certificate | undefined = () => undefined;
 
   #show(path: string, isInUse: boolean) {

@@ -5,8 +5,8 @@ import type { RedfishProfile } from "./profiles.ts";
 const Page = z.looseObject({ Members: z.array(z.looseObject({ "@odata.id": z.string() })) });
 
 /**
- * A collection as this make sends it: in pages with a link to the next (DSP0266 section 7.6.7), and with whole
- * members where `$expand` asks for them and the make can (section 7.3). Other answers pass as they are.
+ * Sends a collection in the way of this profile: in pages with a link to the next (DSP0266 section 7.6.7), and with complete
+ * members if `$expand` asks for them and the profile supports it (section 7.3). Other answers are not changed.
  */
 export function sendCollection(
   answer: Answer,

@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { type Answer, preconditionFailed, refusal } from "./answer.ts";
 import type { RedfishProfile } from "./profiles.ts";
 
-/** The entity tag of a resource as it now is: strong, quoted. */
+/** Returns the current entity tag of a resource: strong and quoted. */
 function tagOf(resource: unknown): string {
   return `"${createHash("sha1").update(JSON.stringify(resource)).digest("hex").slice(0, 12)}"`;
 }
 
-/** The resource with its tag the way this make sends it. */
+/** Adds the tag to a resource in the form of this profile. */
 export function withTag(resource: Record<string, unknown>, profile: RedfishProfile): Answer {
   const tag = tagOf(resource);
   if (profile.etagSent === "property") {
@@ -22,7 +22,7 @@ export function withTag(resource: Record<string, unknown>, profile: RedfishProfi
   return { status: 200, body: resource, headers: { ETag: forms[profile.etagSent] } };
 }
 
-/** What this make has against a write's If-Match; undefined when nothing. */
+/** Checks If-Match of a write. Returns a refusal, or undefined if there is none. */
 export function checkIfMatch(
   ifMatch: string | undefined,
   resource: Record<string, unknown>,

@@ -1,48 +1,48 @@
-/** Something that goes wrong with the next requests that fit. */
+/** A fault of the next matching requests. */
 export interface Fault {
   readonly kind: /** Closes the connection before the request is carried out. */
     | "close-before"
-    /** Resets the connection in place of carrying the request out. */
+    /** Resets the connection without carrying the request out. */
     | "reset-before"
     /** Carries the request out, then closes the connection without an answer. */
     | "close-after"
     /** Carries the request out, then resets the connection. */
     | "reset-after"
-    /** Answers as if it had carried it out, and has not. */
+    /** Answers as if the request had been carried out, without doing so. */
     | "forget"
-    /** Carries it out; a gateway in front of it answers `status` with a page of its own. */
+    /** Carries the request out, but a gateway in front answers `status` with its own page. */
     | "gateway"
-    /** Carries it out and never answers. */
+    /** Carries the request out and never answers. */
     | "silent"
     /** Sends the headers, then the body so slowly that it never ends. */
     | "slow-body"
     /** Closes the connection in the middle of the body. */
     | "truncated"
-    /** A whole body that is no JSON. */
+    /** Sends a complete body that is not JSON. */
     | "bad-json"
     | "wrong-type"
     | "oversized"
-    /** `status` with `retryAfter` and a message, nothing carried out. */
+    /** Answers `status` with `retryAfter` and a message, without carrying the request out. */
     | "refuse"
-    /** `status` to `location`, nothing carried out. */
+    /** Redirects to `location` with `status`, without carrying the request out. */
     | "redirect";
   readonly method?: string;
   readonly path?: RegExp;
-  /** How often; 1 when absent. */
+  /** The number of requests. Defaults to 1. */
   readonly times?: number;
-  /** How many that fit pass before it. */
+  /** The number of matching requests that pass first. */
   readonly skip?: number;
-  /** Requests pass for as long as this holds. */
+  /** Requests pass while this returns true. */
   readonly unless?: () => boolean;
   readonly status?: number;
   readonly retryAfter?: string;
   readonly messageId?: string;
-  /** With `refuse`: what the BMC says. */
+  /** The BMC's message for `refuse`. */
   readonly message?: string;
   readonly location?: string;
 }
 
-/** Faults waiting for their requests, in the order they were added. */
+/** The faults that wait for their requests, in the order in which they were added. */
 export class FaultQueue {
   readonly #waiting: { readonly fault: Fault; toSkip: number; left: number }[] = [];
 

@@ -7,7 +7,7 @@ type Resource = Readonly<Record<string, unknown>>;
 type Part = { readonly Id: string; readonly Name: string } & Resource;
 type GroupType = "Processor" | "Memory" | "EthernetInterface";
 
-/** What is built into one machine: collections below its system. */
+/** The components of one machine: collections below its system. */
 export class SimulatedInventory implements ResourceService {
   readonly #resources: ReadonlyMap<string, Resource>;
 

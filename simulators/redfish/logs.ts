@@ -9,17 +9,17 @@ export interface SimulatedLogEntry {
   readonly created?: string;
   readonly severity: string;
   readonly message: string;
-  /** Further fields. */
+  /** Additional fields. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** The log services below one resource, one of which holds the system event log. */
+/** The log services of a resource, one of which holds the system event log. */
 export class Logs implements ResourceService {
   readonly path: string;
   readonly entries: SimulatedLogEntry[] = [];
-  /** The firmware's codes of each boot, the latest first; undefined where the BMC has no log of them, as all but OpenBMC. */
+  /** The firmware's boot codes of each boot, latest first. Undefined if the BMC has no log of them; only OpenBMC has one. */
   boots: { readonly startedMs: number; readonly codes: readonly string[] }[] | undefined;
-  /** What a clearing leaves behind; nothing when absent. */
+  /** The message of the entry that clearing leaves; undefined for none. */
   clearingMessage: string | undefined;
   readonly #profile: RedfishProfile;
 
@@ -28,7 +28,7 @@ export class Logs implements ResourceService {
     this.#profile = profile;
   }
 
-  /** Adds an entry as hardware does. */
+  /** Adds an entry, as hardware does. */
   add(severity: string, message: string, created?: string, fields?: Readonly<Record<string, unknown>>): void {
     const id = String(this.entries.length + 1);
     this.entries.push({ id, severity, message, ...defined({ created, fields }) });
@@ -111,7 +111,7 @@ export class Logs implements ResourceService {
   }
 }
 
-/** The log beside the system event log: of another kind, empty, and without ClearLog. */
+/** Answers for a second log, which is of another kind, empty, and without ClearLog. */
 function auditLog(method: string, path: string, audit: string): Answer {
   if (method !== "GET") return methodNotAllowed(method);
   const entries = `${audit}/Entries`;

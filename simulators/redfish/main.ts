@@ -16,7 +16,7 @@ interface Flags {
   readonly tls: boolean;
 }
 
-/** `redfish`: one simulated BMC in the foreground, until it is interrupted. */
+/** The command `redfish`: runs one simulated BMC in the foreground until it is interrupted. */
 export function redfishCommand(): Command {
   return new Command("redfish")
     .description("a Redfish BMC with one machine behind it")

@@ -5,10 +5,10 @@ import type { RedfishProfile } from "./profiles.ts";
 import type { ResourceRequest, ResourceService } from "./resource-service.ts";
 import { resource } from "./schema-types.ts";
 
-/** How long a BMC has been running when its simulation begins. */
+/** How long a BMC has been running when its simulation starts. */
 const UPTIME_MS = 3_600_000;
 
-/** A PNG of one pixel. */
+/** A PNG with one pixel. */
 export const SCREEN = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
@@ -22,17 +22,17 @@ const NtpPatch = z.strictObject({
 });
 const AttributesPatch = z.strictObject({ Attributes: z.record(z.string(), z.string()) });
 
-/** The BMC itself: its resource, its reset, its NTP settings and what vendors put beside them. */
+/** The BMC itself: its resource, its reset, its NTP settings and vendors' additions. */
 export class SimulatedManager implements ResourceService {
   readonly path: string;
   readonly ntp: { enabled: boolean; servers: string[] } = { enabled: false, servers: [] };
-  /** Reset types carried out, `(none)` for an empty body. */
+  /** The reset types that were carried out, with `(none)` for an empty body. */
   readonly resets: string[] = [];
-  /** Called when a reset has been carried out. */
+  /** Called when a reset was carried out. */
   onReset: () => void = () => undefined;
-  /** How far the BMC's clock is ahead. */
+  /** How far the BMC's clock is ahead, in milliseconds. */
   clockSkewMs = 0;
-  /** When it started last, in milliseconds since the epoch; undefined where the resource does not show it. */
+  /** When the BMC last started, in milliseconds since the epoch. Undefined if the resource does not show it. */
   startedMs: number | undefined;
   readonly #profile: RedfishProfile;
 
@@ -42,7 +42,7 @@ export class SimulatedManager implements ResourceService {
     if (profile.managerReset.showsTime) this.startedMs = Date.now() - UPTIME_MS;
   }
 
-  /** The BMC has restarted. */
+  /** Called when the BMC has restarted. */
   restarted(): void {
     if (this.startedMs !== undefined) this.startedMs = Date.now();
   }
@@ -99,7 +99,7 @@ export class SimulatedManager implements ResourceService {
       Model: model,
       FirmwareVersion: firmware,
       UUID: "3a2b1c00-0000-4000-8000-00000000b3c0",
-      // To the second, so that two readings of an unchanged manager have one entity tag in most cases.
+      // In whole seconds, so that two reads of an unchanged manager usually have the same entity tag.
       DateTime: this.#shown(Date.now()),
       DateTimeLocalOffset: "+00:00",
       ...(this.startedMs === undefined ? {} : { LastResetTime: this.#shown(this.startedMs) }),
@@ -146,7 +146,7 @@ export class SimulatedManager implements ResourceService {
     const current = resource(path, "ManagerNetworkProtocol", {
       Name: "Manager Network Protocol",
       HTTPS: { ProtocolEnabled: true, Port: 443, ...this.#certificates() },
-      // Padded, as makes with a fixed number of servers have it.
+      // Padded, as in BMCs with a fixed number of servers.
       ...(standard
         ? {
             NTP: { ProtocolEnabled: this.ntp.enabled, NTPServers: [...this.ntp.servers, "", ""].slice(0, 4) },

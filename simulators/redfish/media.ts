@@ -4,14 +4,14 @@ import { checkIfMatch, withTag } from "./etag.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
 
-/** A virtual drive as it now is. */
+/** The current state of a virtual drive. */
 export interface SimulatedSlot {
   readonly id: string;
   readonly types: readonly string[];
   image: string | null;
   inserted: boolean;
   writeProtected: boolean;
-  /** What the image server was given with it. */
+  /** The credentials for the image server. */
   credentials: { readonly username: string | undefined; readonly password: string | undefined };
 }
 
@@ -33,11 +33,11 @@ const Patch = z.strictObject({
   TransferMethod: z.string().optional(),
 });
 
-/** The virtual drives below one resource, in this vendor's form. */
+/** The virtual drives of a resource, in this vendor's form. */
 export class VirtualDrives implements ResourceService {
   readonly path: string;
   readonly slots: SimulatedSlot[];
-  /** Insertions still refused after an ejection, because the old image counts as attached. */
+  /** The number of insertions that are still refused after an ejection, because the old image counts as attached. */
   stale = 0;
   readonly #profile: RedfishProfile;
 
@@ -152,7 +152,10 @@ export class VirtualDrives implements ResourceService {
     return noContent;
   }
 
-  /** A share is written as this make wants it, and a host and a path do not name their protocol. */
+  /**
+   * Refuses an image in the wrong form. The profile determines how a share is written; a host and a path do not name their
+   * protocol.
+   */
   #wrongImage({ Image: image, TransferProtocolType: protocol }: Given): Answer | undefined {
     if (image === null || /^https?:/i.test(image)) return undefined;
     const isUri = /^(nfs|cifs|smb):\/\//i.test(image);

@@ -2,33 +2,33 @@ import type { Answer } from "./answer.ts";
 
 interface Move {
   readonly places: readonly [string, string];
-  /** How many more requests pass before it. */
+  /** The number of requests that pass before the move. */
   toSkip: number;
 }
 
 /**
- * Resources that change places between two requests, such as blades, drives, accounts or keys: what was at one path, with all that is
- * below it, is at the other from then on. An ID that is a place stays with the place.
+ * Resources that exchange paths between two requests, such as blades, drives, accounts or keys: everything at or below one
+ * path is then at the other. An ID that is a location stays with the location.
  */
 export class Moves {
   readonly #moves: Move[] = [];
 
-  /** Exchanges two paths once `afterRequests` more requests have been answered. */
+  /** Exchanges two paths after `afterRequests` more requests have been answered. */
   add(one: string, other: string, afterRequests: number): void {
     this.#moves.push({ places: [one, other], toSkip: afterRequests });
   }
 
-  /** To be called with each request, before it is answered. */
+  /** Counts a request. Called before each is answered. */
   count(): void {
     for (const move of this.#moves) move.toSkip--;
   }
 
-  /** The path at which the simulator has what a client sees at `path`. */
+  /** Returns the simulator's path for a path that a client uses. */
   within(path: string): string {
     return this.#done.toReversed().reduce(exchanged, path);
   }
 
-  /** The body of a request or, `outward`, of an answer, with its links. */
+  /** Translates the links in the body of a request or, if `outward`, of an answer. */
   body(value: unknown, outward: boolean): unknown {
     const done = this.#done;
     if (done.length === 0 || value === undefined) return value;
@@ -38,7 +38,7 @@ export class Moves {
     );
   }
 
-  /** The answer to a request for `path`, as a client sees it. */
+  /** Translates the answer to a request for `path` into what a client sees. */
   answer(answer: Answer, path: string): Answer {
     if (this.#done.length === 0) return answer;
     const body = this.body(answer.body, true);

@@ -23,7 +23,7 @@ const Patch = z.strictObject({
 });
 const OldPatch = z.strictObject({ IPv4Addresses: z.tuple([Old]).optional(), ...Common });
 
-/** EthernetInterfaces of the manager. */
+/** The EthernetInterfaces of the manager. */
 export class SimulatedInterfaces implements ResourceService {
   readonly #path: string;
   readonly #machine: SimulatedMachine;

@@ -2,7 +2,7 @@ import type { Answer } from "./answer.ts";
 
 const ROOT = "/redfish/v1";
 
-/** What every client may read without a login, to find its way (DSP0266 sections 6.6, 7.3 and 13.3.2). */
+/** Returns a document that clients may read without a login to discover the service (DSP0266 sections 6.6, 7.3 and 13.3.2). */
 export function odataDocument(path: string, root: unknown): Answer | undefined {
   switch (path) {
     case "/redfish":
@@ -29,7 +29,7 @@ const SCHEMAS = "http://redfish.dmtf.org/schemas/v1";
 const include = (file: string, namespace: string) =>
   `<edmx:Reference Uri="${SCHEMAS}/${file}_v1.xml"><edmx:Include Namespace="${namespace}"/></edmx:Reference>`;
 
-/** The document's container alone; clients take the schemas themselves from DMTF. */
+/** Only the document's container, because clients get the schemas from DMTF. */
 const METADATA = [
   '<?xml version="1.0" encoding="UTF-8"?>',
   '<edmx:Edmx xmlns:edmx="http://docs.oasis-open.org/odata/ns/edmx" Version="4.0">',

@@ -22,14 +22,14 @@ const PowerPatch = z.strictObject({
 
 const CONTROL = "NodePowerLimit";
 
-/** The power limit below a chassis: EnvironmentMetrics, Power of older makes, or a control beside one of a processor. */
+/** The power limit of a chassis: EnvironmentMetrics, Power of older BMCs, or a control next to the control of a processor. */
 export class SimulatedPowerLimit implements ResourceService {
   readonly #chassis: string;
   readonly #machine: SimulatedMachine;
   readonly #profile: RedfishProfile;
   readonly #sensors: () => object;
 
-  /** `sensors`: what Power has beside the limit. */
+  /** `sensors` is what Power contains besides the limit. */
   constructor(chassis: string, machine: SimulatedMachine, profile: RedfishProfile, sensors: () => object) {
     this.#chassis = chassis;
     this.#machine = machine;
@@ -77,7 +77,7 @@ export class SimulatedPowerLimit implements ResourceService {
     return ok(resource(path, "Control", { Name: "Power limit", ...fields }));
   }
 
-  /** The link of the chassis to the limit. */
+  /** Returns the link from the chassis to the limit. */
   links(): { readonly name?: string; readonly link: object } {
     const { powerLimit } = this.#profile;
     if (powerLimit === "none") return { link: {} };

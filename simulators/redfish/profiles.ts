@@ -1,82 +1,85 @@
-/** How one make of BMC behaves: data that the simulator obeys, each field a way to trip a naive client. */
+/** The behaviour of one make of BMC. Each field is a difference that a naive client would not handle. */
 export interface RedfishProfile {
   readonly name: string;
   readonly manufacturer: string;
   readonly model: string;
-  /** The system's key in `Oem`; empty: it has no `Oem`. */
+  /** The key of the system in `Oem`. If empty, there is no `Oem`. */
   readonly oem: string;
   readonly systemId: string;
   readonly resetTypes: readonly string[];
-  /** Where the reset types are listed: on the system, in ActionInfo, or nowhere. */
+  /** Where the reset types are listed: in the system, in ActionInfo, or nowhere. */
   readonly resetListing: "system" | "action-info" | "none";
-  /** Empty: the system has no Boot. */
+  /** The boot targets. If empty, the system has no Boot. */
   readonly bootTargets: readonly string[];
   readonly bootEnabled: readonly string[];
-  /** Empty: the BMC has no BootSourceOverrideMode. */
+  /** The boot modes. If empty, the BMC has no BootSourceOverrideMode. */
   readonly bootModes: readonly string[];
   readonly bootListing: boolean;
   /** The resource that takes the override. */
   readonly bootOwner: "system" | "settings" | "future-state";
-  /** What happens to the mode of an override: */
+  /** How the mode of an override is treated: */
   readonly modeRule:
     | "plain"
-    /** 400 when it is in the request. */
+    /** A request with a mode is answered with 400. */
     | "read-only"
-    /** The override is dropped unless it is in the request. */
+    /** The override is dropped unless the request has a mode. */
     | "must-be-sent"
-    /** Sending the mode it already has queues a BIOS job and a reboot. */
+    /** Sending the current mode queues a BIOS job and a reboot. */
     | "unchanged-queues-job";
-  /** 400 unless target, enabled and mode come together. */
+  /** Whether target, enabled and mode must be sent together; otherwise 400. */
   readonly allThree?: boolean;
-  /** A one-time override is stored as Continuous. */
+  /** Whether a one-time override is stored as Continuous. */
   readonly keepsOnce?: boolean;
-  /** 400 for target None. */
+  /** Whether target None is refused with 400. */
   readonly refusesNone?: boolean;
-  /** A MessageId answered with 400 after the override was applied. */
+  /** A MessageId that is sent with 400 although the override was applied. */
   readonly refusesButApplies?: string;
-  /** Answers 200, then keeps mode Legacy and no override. */
+  /** Whether a write is answered with 200 but leaves mode Legacy and no override. */
   readonly reverts?: boolean;
-  /** `checked` is the standard: a client may leave If-Match out, but what it sends must match (DSP0266 section 6.5). */
+  /**
+   * How If-Match is treated. `checked` is the standard: a client may leave it out, but if it is sent, it must match (DSP0266
+   * section 6.5).
+   */
   readonly ifMatch: "checked" | "required" | "refused";
-  /** How the entity tag is written. */
+  /** The form of the entity tag. */
   readonly etagSent: "strong" | "weak" | "doubled" | "gzip" | "property";
-  /** Takes the weak form of a tag that it sends in another. */
+  /** Whether the weak form of a tag is accepted if another form was sent. */
   readonly takesWeakEtag?: boolean;
   readonly refusesIdentityEncoding?: boolean;
-  /** Shows PoweringOn and PoweringOff; otherwise the old state lingers. */
+  /** Whether PoweringOn and PoweringOff are shown; otherwise the old state is shown for longer. */
   readonly showsTransitions: boolean;
-  /** 412 for an action with If-Match. */
+  /** Whether an action with If-Match is answered with 412. */
   readonly actionRefusesIfMatch?: boolean;
-  /** Ends the connection after each answer, without having said so. */
+  /** Whether the connection is closed after each answer without an announcement. */
   readonly closesConnections?: boolean;
   readonly managerId: string;
   readonly firmware: string;
   readonly managerReset: {
     readonly types: readonly string[];
     readonly listing: "resource" | "action-info" | "none";
-    /** 400 with a ResetType. */
+    /** Whether a ResetType is answered with 400. */
     readonly emptyBody?: boolean;
-    /** The resource has LastResetTime. */
+    /** Whether the resource has LastResetTime. */
     readonly showsTime?: boolean;
   };
   readonly media: {
     /** The resource that lists the drives. */
     readonly below: "manager" | "system";
-    /** The last part of the collection's path. */
+    /** The last segment of the collection's path. */
     readonly name: string;
     readonly slots: readonly { readonly id: string; readonly types: readonly string[] }[];
-    /** False: a drive takes PATCH instead. */
+    /** Whether a drive has actions; otherwise it takes PATCH. */
     readonly actions: boolean;
     readonly showsInserted: boolean;
-    /** Parameters of InsertMedia without which it is refused. */
+    /** The required parameters of InsertMedia. */
     readonly requires?: readonly string[];
-    /** Drives that list the actions and answer 405 to them. */
+    /** Drives that list the actions but answer them with 405. */
     readonly refusesSlots?: readonly string[];
-    /** An ejected drive keeps the name of its image. */
+    /** Whether an ejected drive keeps the name of its image. */
     readonly keepsImage?: boolean;
-    /** Insertions refused after an ejection. */
+    /** The number of insertions that are refused after an ejection. */
     readonly staleInserts?: number;
-    /** What the drives list for TransferProtocolType; nothing when absent. */
+    /** The values that the drives list for TransferProtocolType; absent if they list none. */
     readonly protocols?: readonly string[];
     /** How the drives take an image on a share: as a URI, or as a host and a path. */
     readonly imageShares: "uri" | "share";
@@ -91,59 +94,60 @@ export interface RedfishProfile {
     readonly below: "manager" | "system" | "chassis";
     readonly name: string;
     readonly newestFirst: boolean;
-    /** The collection holds whole entries. */
+    /** Whether the collection holds complete entries. */
     readonly embedded: boolean;
     readonly clearable: boolean;
-    /** Where the entries are; below the log service when absent. */
+    /** The path of the entries. Defaults to a path below the log service. */
     readonly entriesPath?: string;
   };
   /** How the identify LED is shown: `LocationIndicatorActive` or IndicatorLED of the system, or IndicatorLED of the chassis. */
   readonly indicator: "location" | "led" | "chassis" | "none";
-  /** Whether the restore policy is on the system, and not only in the BIOS. */
+  /** Whether the restore policy is in the system, and not only in the BIOS. */
   readonly restorePolicy: boolean;
   /** Where the progress of a boot is shown. */
   readonly progress: "boot-progress" | "post-state" | "none";
-  /** Where the power limit is. */
+  /** The resource with the power limit. */
   readonly powerLimit: "environment-metrics" | "power" | "controls" | "none";
-  /** Power supplies in Power. */
+  /** The number of power supplies in Power. */
   readonly powerSupplies?: number;
-  /** Graphics processors among the system's processors. */
+  /** The number of graphics processors among the system's processors. */
   readonly gpus?: number;
-  /** Where the chassis has sensors; Thermal comes with Power, and ThermalSubsystem with PowerSubsystem. */
+  /** Where the chassis shows sensors. Thermal comes with Power, and ThermalSubsystem with PowerSubsystem. */
   readonly sensors: readonly ("Sensors" | "Thermal" | "ThermalSubsystem")[];
   /**
-   * How the manager's interface takes an address; `old` has writable IPv4Addresses, `no-dhcpv4` the static ones besides, and
-   * `several` a second interface.
+   * How the manager's interface takes an address. `old` has writable IPv4Addresses, `no-dhcpv4` also has the static ones,
+   * and `several` has a second interface.
    */
   readonly network: "standard" | "old" | "no-dhcpv4" | "several" | "settings" | "none";
   /**
-   * How the web server's certificate is replaced; `replace` has ReplaceCertificate of the only one in the collection, in which
-   * `several` has another, `pem-only` takes no PEMchain, `post` takes new members, and `hpe` has a resource of its own.
+   * How the web server's certificate is replaced. `replace` has ReplaceCertificate of the only certificate in the
+   * collection, `several` has another certificate in it, `pem-only` takes no PEMchain, `post` takes new members, and `hpe`
+   * has its own resource.
    */
   readonly certificates: "replace" | "several" | "pem-only" | "post" | "hpe" | "none";
   readonly bootOrder: boolean;
-  /** The URI of HTTP boot, which recorded BMCs of NVIDIA and OpenBMC alone have. */
+  /** Whether there is a URI of HTTP boot. Among recorded BMCs only those of NVIDIA and OpenBMC have it. */
   readonly httpBootUri: boolean;
   readonly bios: {
-    /** False: no BIOS attributes at all. */
+    /** Whether there are BIOS attributes. */
     readonly offered: boolean;
-    /** False: a write takes effect at once. */
+    /** Whether there is a settings resource; otherwise a write takes effect at once. */
     readonly settings: boolean;
     readonly registry: boolean;
-    /** Listed in `@Redfish.Settings`, unless there are none. */
+    /** The apply times in `@Redfish.Settings`, which does not exist if there are none. */
     readonly applyTimes: readonly string[];
-    /** Nothing is applied without a job of the manager. */
+    /** Whether settings are applied only by a job of the manager. */
     readonly jobs?: true;
-    /** What its BIOS has beside the attributes of every simulated machine. */
+    /** BIOS attributes in addition to those of every simulated machine. */
     readonly attributes?: Readonly<Record<string, string | number>>;
   };
-  /** iDRAC's export of the screen. */
+  /** Whether the BMC has iDRAC's export of the screen. */
   readonly screenshot: boolean;
-  /** The `$expand` that the service root announces and the service takes. */
+  /** The form of `$expand` that the service root announces and the service supports. */
   readonly expand: "." | "*" | "none";
-  /** Whole members in every collection, asked for or not. */
+  /** Whether every collection holds complete members, even without a request for them. */
   readonly expandsAnyway?: boolean;
-  /** Members on one page of a collection; all when absent. */
+  /** The number of members per page of a collection. Defaults to all. */
   readonly pageSize?: number;
 }
 
@@ -152,7 +156,7 @@ const list = (text: string): readonly string[] => text.split(" ");
 
 const BIOS = { offered: true, settings: true, registry: true, applyTimes: [] } as const;
 
-/** Dell's PXE devices, of which one is free. */
+/** Dell's PXE devices, one of which is free. */
 const PXE_DEVICES = {
   PxeDev1EnDis: "Enabled",
   PxeDev1Interface: "NIC.Embedded.1-1-1",
@@ -545,7 +549,7 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
   ).map((profile) => [profile.name, profile]),
 );
 
-/** The profile of that name; an unknown one throws. */
+/** Returns the profile with this name. Throws if the name is unknown. */
 export function redfishProfile(name: string): RedfishProfile {
   const found = redfishProfiles[name];
   if (!found) throw new Error(`no profile ${name}: there are ${Object.keys(redfishProfiles).join(", ")}`);

@@ -17,7 +17,7 @@ export const RESET_ACTIONS: Readonly<Record<string, PowerAction>> = {
 
 const ResetRequest = z.strictObject({ ResetType: z.string() });
 
-/** Carries out a ComputerSystem.Reset. */
+/** Performs a ComputerSystem.Reset. */
 export function reset(body: unknown, machine: SimulatedMachine, profile: RedfishProfile): Answer {
   const parsed = ResetRequest.safeParse(body);
   if (!parsed.success) {

@@ -1,6 +1,6 @@
 import type { Answer } from "./answer.ts";
 
-/** One request, its path without query. */
+/** A request with its path without the query. */
 export interface ResourceRequest {
   readonly method: string;
   readonly path: string;
@@ -10,20 +10,20 @@ export interface ResourceRequest {
 
 /** A part of the BMC's tree of resources. */
 export interface ResourceService {
-  /** Undefined where the path is not this part's. */
+  /** Returns undefined if the path does not belong to this part. */
   answer(request: ResourceRequest): Answer | undefined;
 }
 
-/** A whole tree in place of the profile's: a recorded machine. */
+/** A complete tree, such as a recorded machine's, that replaces the profile's. */
 export interface WholeTree extends ResourceService {
   /** The service root, which is shown without a login. */
   readonly root: unknown;
   accepts(username: string, password: string): boolean;
-  /** `request` is the method and the path with its query. */
+  /** Answers a request. `request` is the method and the path with its query. */
   play(request: string, asked: ResourceRequest): Answer | undefined;
 }
 
-/** A collection of links; the BMC pages and expands it on its way out. */
+/** Makes a collection of links. The BMC adds pages and `$expand` when it is sent. */
 export function collection(path: string, name: string, members: readonly string[]) {
   return {
     "@odata.id": path,

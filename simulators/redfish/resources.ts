@@ -17,7 +17,7 @@ export const SYSTEMS = `${ROOT}/Systems`;
 export const MANAGERS = `${ROOT}/Managers`;
 const SYSTEM_TYPE = "#ComputerSystem.v1_16_0.ComputerSystem";
 
-/** The resources that never change, by path. */
+/** Returns the resources that never change, by path. */
 export function staticResources(
   profile: RedfishProfile,
   systemPaths: readonly string[],
@@ -62,7 +62,7 @@ export function staticResources(
   ]);
 }
 
-/** A ComputerSystem as it now is, without its entity tag. Its number among the systems makes its identity. */
+/** Returns the current ComputerSystem without its entity tag. The system's number determines its identity. */
 export function systemResource(
   path: string,
   id: string,
@@ -148,7 +148,7 @@ function bootCount({ bootCount: NumberOfReboots }: SimulatedMachine) {
   return NumberOfReboots === undefined ? {} : { NumberOfReboots };
 }
 
-/** The resource beside the system that takes its settings: `Settings` or `SD`. */
+/** Returns the resource that takes a system's settings: `Settings` or `SD`. */
 export function pendingResource(
   path: string,
   machine: SimulatedMachine,

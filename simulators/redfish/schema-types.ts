@@ -1,4 +1,4 @@
-/** The versions of DMTF's schemas (DSP8010) that resources follow; each resource names its own (DSP0266 section 9.5.3). */
+/** The versions of DMTF's schemas (DSP8010) for the resources. Each resource names its own version (DSP0266 section 9.5.3). */
 const VERSIONS = {
   AccountService: "v1_10_0",
   ActionInfo: "v1_2_0",
@@ -41,7 +41,7 @@ const VERSIONS = {
 } as const;
 type SchemaType = keyof typeof VERSIONS;
 
-/** A resource with what every one must have: its address, type, Id and Name. */
+/** Makes a resource with the required fields: its address, type, Id and Name. */
 export function resource(
   path: string,
   type: SchemaType,

@@ -15,7 +15,7 @@ import { resource } from "./schema-types.ts";
 const DATABASE_RESETS = ["ResetAllKeysToDefault", "DeleteAllKeys"] as const;
 const KEY_RESETS = ["ResetAllKeysToDefault", "DeleteAllKeys", "DeletePK"] as const;
 
-/** UEFI Secure Boot below a System: what is set takes effect when the machine boots. */
+/** UEFI Secure Boot of a System. Settings take effect when the machine boots. */
 export class SimulatedSecureBoot implements ResourceService {
   readonly #path: string;
   readonly #machine: SimulatedMachine;
@@ -88,7 +88,7 @@ export class SimulatedSecureBoot implements ResourceService {
     if (!key) return notFound(path);
     if (method === "GET") return ok(resource(path, SCHEMAS[held], { Name: held, ...key.fields }));
     if (method !== "DELETE") return methodNotAllowed(method);
-    // IDs are places in the list, as AMI's are.
+    // IDs are positions in the list, as with AMI.
     const left = members.filter((each) => each !== key).map((each, at) => ({ ...each, id: String(at + 1) }));
     this.#change(name, [...keys.filter((each) => each.kind !== held), ...left]);
     return noContent;

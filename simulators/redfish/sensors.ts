@@ -9,7 +9,7 @@ const UNITS = { temperature: "Cel", fan: "RPM", voltage: "V", power: "W" } as co
 const WITH = { Sensors: [], Thermal: ["Power"], ThermalSubsystem: ["PowerSubsystem"] } as const;
 const TYPES = { temperature: "Temperature", fan: "Rotational", voltage: "Voltage", power: "Power" } as const;
 
-/** The sensors below a chassis: the collection Sensors, or Thermal and Power of older makes. */
+/** The sensors of a chassis: the collection Sensors, or Thermal and Power of older BMCs. */
 export class SimulatedSensors implements ResourceService {
   readonly #chassis: string;
   readonly #machine: SimulatedMachine;
@@ -21,7 +21,7 @@ export class SimulatedSensors implements ResourceService {
     this.#profile = profile;
   }
 
-  /** The links of the chassis to them. */
+  /** Returns the chassis' links to the sensors. */
   links(): object {
     const names = this.#profile.sensors.flatMap((name) => [name, ...WITH[name]]);
     return Object.fromEntries(names.map((name) => [name, { "@odata.id": `${this.#chassis}/${name}` }]));
@@ -33,7 +33,7 @@ export class SimulatedSensors implements ResourceService {
     return method === "GET" ? ok(found) : methodNotAllowed(method);
   }
 
-  /** What Power has beside the power limit. */
+  /** Returns what Power contains besides the power limit. */
   power(): object {
     const { powerSupplies = 0 } = this.#profile;
     return {
@@ -55,7 +55,7 @@ export class SimulatedSensors implements ResourceService {
     if (name === "Sensors") return id === undefined ? this.#sensor(path, list) : undefined;
     if (list !== undefined) return undefined;
     if (name === "Thermal") return resource(path, "Thermal", { Name: "Thermal", ...this.#thermal() });
-    // Where Power also has the power limit, that part answers.
+    // If Power also has the power limit, that part of the simulator answers.
     if (this.#profile.powerLimit === "power") return undefined;
     const control = this.#entries("Power", "PowerControl", "power", "PowerConsumedWatts");
     return resource(path, "Power", { Name: "Power", ...this.power(), PowerControl: control });
@@ -68,7 +68,7 @@ export class SimulatedSensors implements ResourceService {
     return sensor && resource(path, "Sensor", sensorFields(sensor));
   }
 
-  /** ThermalSubsystem and PowerSubsystem with the collection of their parts. */
+  /** Answers for ThermalSubsystem and PowerSubsystem with the collection of their parts. */
   #subsystem(
     path: string,
     name: string,
@@ -102,7 +102,7 @@ export class SimulatedSensors implements ResourceService {
     };
   }
 
-  /** Entries of Thermal and Power, whose readings have a name of their own in each list. */
+  /** Makes entries of Thermal and Power, whose readings have a different name in each list. */
   #entries(name: string, list: string, kind: SimulatedSensor["kind"], reading: string) {
     return this.#of(kind).map((sensor, index) => ({
       "@odata.id": `${this.#chassis}/${name}#/${list}/${index}`,

@@ -8,7 +8,7 @@ export const SESSIONS = "/redfish/v1/SessionService/Sessions";
 /** The session slots of a BMC. */
 export class SessionSlots {
   readonly limit: number;
-  /** Id and user name by token. */
+  /** The ID and user name by token. */
   readonly #open = new Map<string, { readonly id: string; readonly username: string }>();
   #made = 0;
 
@@ -28,7 +28,7 @@ export class SessionSlots {
     return this.#open.has(token);
   }
 
-  /** Ends every session as a BMC does on a restart or when they expire. */
+  /** Ends every session, as a restart or their expiry does. */
   expireAll(): void {
     this.#open.clear();
   }

@@ -14,9 +14,9 @@ export interface SimulatedDrive {
   readonly media: "SSD" | "HDD";
   readonly state: string;
   readonly hotspare: string;
-  /** By the bay's ID when absent. */
+  /** The serial number. Defaults to one made from the bay's ID. */
   readonly serialNumber?: string;
-  /** Dell's state, where the BMC reports one. */
+  /** Dell's RAID state, if the BMC reports one. */
   readonly raidStatus?: string;
 }
 
@@ -47,22 +47,22 @@ interface Change {
   applied: boolean;
 }
 
-/** One RAID controller with drives and volumes. What changes volumes is a task. */
+/** A RAID controller with drives and volumes. Changes of volumes are tasks. */
 export class SimulatedStorage implements ResourceService {
   readonly drives = new Map<string, SimulatedDrive>(["0", "1"].map((id) => [id, simulatedDrive()]));
   readonly volumes = new Map<string, SimulatedVolume>();
   levels: readonly string[] = ["RAID0", "RAID1", "RAID5", "RAID6", "RAID10"];
-  /** IDs of the drives that were erased, in order. */
+  /** The IDs of the drives that were erased, in order. */
   readonly erased: string[] = [];
-  /** Whether drives offer to be erased, and whether a task shows its end. */
+  /** Whether drives can be erased, and whether a task shows the end. */
   erasing: "task" | "no-task" | "none" = "task";
-  /** How long each task runs. */
+  /** How long each task runs, in milliseconds. */
   taskMs = 0;
-  /** Why tasks fail, if they do. */
+  /** The reason with which tasks fail; undefined if they succeed. */
   failure: string | undefined;
-  /** Volumes get this level, whatever was asked for. */
+  /** The level of new volumes, whatever was requested. */
   makes: string | undefined;
-  /** How long the BMC is away at the end of a task, which it then has forgotten. */
+  /** How long the BMC is unavailable at the end of a task, which it then has forgotten. */
   restartMs: number | undefined;
   onRestart: (downMs: number) => void = () => undefined;
 
@@ -80,7 +80,7 @@ export class SimulatedStorage implements ResourceService {
     });
   }
 
-  /** Adds a volume as if it had always been there; its ID. */
+  /** Adds a volume as if it had always existed. Returns its ID. */
   add(volume: SimulatedVolume): string {
     this.#lastId++;
     this.volumes.set(String(this.#lastId), volume);
@@ -261,7 +261,7 @@ export class SimulatedStorage implements ResourceService {
   }
 }
 
-/** A free SSD of 960 GB, except for what is given. */
+/** Makes a free SSD of 960 GB with these properties changed. */
 export function simulatedDrive(given: Partial<SimulatedDrive> = {}): SimulatedDrive {
   return { bytes: 960_197_124_096, media: "SSD", state: "Enabled", hotspare: "None", ...given };
 }

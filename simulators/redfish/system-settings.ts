@@ -18,7 +18,7 @@ const Patch = z.union([
 
 type SettingsPatch = z.infer<typeof Patch>;
 
-/** The identify LED as this make shows it in the System. */
+/** Shows the identify LED in the System in the form of this profile. */
 export function showIndicator(machine: SimulatedMachine, { indicator }: RedfishProfile): object {
   switch (indicator) {
     case "location":

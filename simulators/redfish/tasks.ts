@@ -3,17 +3,17 @@ import { type Answer, notFound, ok } from "./answer.ts";
 export const TASK_MONITORS = "/redfish/v1/TaskService/TaskMonitors";
 
 export interface TaskOptions {
-  /** How long a task runs. */
+  /** How long a task runs, in milliseconds. */
   readonly ms: number;
-  /** Sent as Retry-After while it runs. */
+  /** The Retry-After header while the task runs. */
   readonly retryAfter?: string;
-  /** Its end; with a message when it fails. Default completed. */
+  /** The message with which the task fails. By default it completes. */
   readonly failure?: string;
-  /** What the monitor shows while it runs: 202, or 200 with the task. Default 202. */
+  /** What the monitor answers while the task runs: 202, or 200 with the task. Defaults to 202. */
   readonly runningStatus?: 200 | 202;
 }
 
-/** The tasks that 202 answers start. */
+/** The tasks that are started by answers with 202. */
 export class Tasks {
   readonly #options: TaskOptions;
   readonly #endsAt = new Map<string, number>();

@@ -34,21 +34,24 @@ interface Update {
 }
 
 /**
- * Firmware and its updates. An image installs the version in its name, `bmc-1.3.0.bin`, or else in its first line, `version 1.3.0`,
- * on its targets or the BMC.
+ * Firmware and its updates. An image installs the version in its name, as in `bmc-1.3.0.bin`, or else in its first line, as
+ * in `version 1.3.0`, on its targets or on the BMC.
  */
 export class SimulatedUpdateService implements ResourceService {
   readonly firmware: Map<string, SimulatedFirmware>;
-  /** Ways that are offered. */
+  /** The ways of updating that are offered. */
   readonly ways = new Set<"simple" | "multipart" | "push">(["simple", "multipart", "push"]);
   taskMs = 300;
-  /** In place of a success. */
+  /** The message with which updates fail; undefined if they succeed. */
   failure: string | undefined;
-  /** Installed in place of the image's version. */
+  /** The version that is installed, whatever the image's version. */
   installs: string | undefined;
-  /** Images have the ID of their version: the new one is another member, and the old one is kept or in use until a reset. */
+  /**
+   * If set, images have the ID of their version: the new image is another member, and the old one is kept or is in use until
+   * a reset.
+   */
   byHash: "standby" | "on-reset" | undefined;
-  /** The BMC is away for so long after the task, which it then has forgotten. */
+  /** How long the BMC is unavailable after the task, which it then has forgotten. */
   restartMs: number | undefined;
   onRestart: (ms: number) => void = () => undefined;
   readonly #updates: Update[] = [];
@@ -63,7 +66,7 @@ export class SimulatedUpdateService implements ResourceService {
     ]);
   }
 
-  /** Updates accepted so far. */
+  /** The number of updates accepted so far. */
   get accepted(): number {
     return this.#updates.length;
   }

@@ -5,11 +5,11 @@ import { type PowerAction, SimulatedMachine } from "../machine.ts";
 import { type ExpectedSignature, hasValidSignature } from "./verify-signature.ts";
 
 export interface RpcConsumerOptions extends HttpListenerOptions {
-  /** Machines by the host that requests name; one for any host when absent. */
+  /** The machines by the host that requests name. Defaults to one machine for any host. */
   readonly machines?: Readonly<Record<string, SimulatedMachine>>;
-  /** Without one, unsigned requests are taken too. */
+  /** The expected signature. Without it, unsigned requests are accepted. */
   readonly signature?: ExpectedSignature;
-  /** Where in the body the request is; the body itself when absent. */
+  /** Where the request is inside the body. Defaults to the body itself. */
   readonly embeddedAt?: string;
 }
 
@@ -35,18 +35,18 @@ const ACTIONS: Readonly<Record<z.infer<typeof PowerParams>["state"], PowerAction
 
 class Refused extends Error {}
 
-/** The other side of the `rpc` provider: a webhook that has power over machines. */
+/** A webhook consumer for the `rpc` provider, which controls the power of machines. */
 export class RpcConsumerServer {
   readonly http: HttpListener;
-  /** The requests that were taken, without the pings. */
+  /** The accepted requests without pings. */
   readonly calls: Request[] = [];
-  /** The bodies as they came, pings too. */
+  /** The bodies as received, including pings. */
   readonly bodies: string[] = [];
-  /** Requests whose signature was wrong or missing. */
+  /** The number of requests with a wrong or missing signature. */
   refusedSignatures = 0;
-  /** What was last put into the virtual drive. */
+  /** The image that was last inserted into the virtual drive. */
   media = "";
-  /** Answers given, in order, in place of the consumer's own; the request is not carried out. */
+  /** Answers that replace the consumer's own, in order. The requests are not carried out. */
   readonly scripted: Reply[] = [];
   readonly #options: RpcConsumerOptions;
   readonly #machine = new SimulatedMachine();
@@ -56,7 +56,7 @@ export class RpcConsumerServer {
     this.http = new HttpListener(options, (request) => this.#answer(request));
   }
 
-  /** The machine behind any host, or the first of several. */
+  /** The machine for any host, or the first of several. */
   get machine(): SimulatedMachine {
     return Object.values(this.#options.machines ?? {})[0] ?? this.#machine;
   }
@@ -128,7 +128,7 @@ export class RpcConsumerServer {
   }
 }
 
-/** Starts a consumer; it listens when the promise resolves. */
+/** Starts a consumer. It listens when the promise resolves. */
 export async function startRpcConsumer(options: RpcConsumerOptions = {}): Promise<RpcConsumerServer> {
   const consumer = new RpcConsumerServer(options);
   await consumer.http.listen(options.port);

@@ -10,7 +10,7 @@ interface Flags {
   readonly latency: number;
 }
 
-/** `rpc`: one simulated webhook consumer in the foreground, until it is interrupted. */
+/** The command `rpc`: runs one simulated webhook consumer in the foreground until it is interrupted. */
 export function rpcCommand(): Command {
   return new Command("rpc")
     .description("a webhook that controls one machine, whatever host it is asked for")

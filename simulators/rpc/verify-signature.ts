@@ -1,19 +1,19 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
-/** What a consumer expects of the requests it takes. */
+/** The signature that a consumer expects. */
 export interface ExpectedSignature {
   readonly algorithm: "sha256" | "sha512";
-  /** The secrets in use; one right signature is enough. */
+  /** The secrets in use; a signature by one of them is enough. */
   readonly secrets: readonly string[];
-  /** In lower case, as received: such as `x-bmclib-signature-256`. */
+  /** The header as received, in lower case: such as `x-bmclib-signature-256`. */
   readonly header: string;
-  /** Headers whose values follow the body, in lower case. */
+  /** Headers in lower case whose values follow the body. */
   readonly included: readonly string[];
   readonly prefixed: boolean;
 }
 
-/** Whether one of the signatures in the header is one of the secrets' over the body and the included headers. */
+/** Whether a signature in the header was made with one of the secrets over the body and the included headers. */
 export function hasValidSignature(
   expected: ExpectedSignature,
   headers: IncomingHttpHeaders,

@@ -2,19 +2,19 @@ import { EventEmitter } from "node:events";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { ActionState, Workflow, WorkflowAction, WorkflowTask } from "../tink/workflow.ts";
 
-/** The progress of a workflow, as the server streams it. */
+/** The progress of a workflow as the server streams it. */
 export interface Context {
   readonly workflow: Workflow;
   readonly worker: string;
   readonly task: string;
   readonly action: string;
-  /** Over all tasks. */
+  /** The index of the action among those of all tasks. */
   readonly index: number;
   readonly state: ActionState | undefined;
   readonly total: number;
 }
 
-/** A report as it came in. */
+/** A report as it was received. */
 export interface LegacyReport {
   readonly workflowId: string;
   readonly workerId: string;
@@ -26,7 +26,7 @@ export interface LegacyReport {
 }
 
 interface BoardEvents {
-  /** Something about a workflow changed; the action is there when it was reported about. */
+  /** Emitted when a workflow has changed. The action is present if a report was about it. */
   change: [{ readonly workflow: Workflow; readonly action?: WorkflowAction }];
 }
 
@@ -38,17 +38,17 @@ interface Cached {
 }
 
 /**
- * The workflows and the rules of tink-server 0.11 and 0.12 with Kubernetes behind it. The server reads from a cache and writes
- * to the store: a write that is based on an old reading conflicts. Refusals are `ConnectError`s with the server's codes and
- * texts, which are InvalidArgument for everything.
+ * The workflows and the rules of tink-server 0.11 and 0.12 with Kubernetes behind it. The server reads from a cache and
+ * writes to the store: a write that is based on an old read conflicts. Refusals are `ConnectError`s with the server's codes
+ * and texts; the code is always InvalidArgument.
  */
 export class LegacyBoard extends EventEmitter<BoardEvents> {
   readonly #workflows = new Map<string, Workflow>();
   #frozen: readonly Cached[] | undefined;
-  /** What was true before the last report. */
+  /** The state before the last report. */
   #before: readonly Cached[] = [];
 
-  /** In place of the one with its ID, if there is one. */
+  /** Adds a workflow, which replaces one with the same ID. */
   add(workflow: Workflow): void {
     this.#workflows.set(workflow.id, workflow);
     this.emit("change", { workflow });
@@ -62,7 +62,7 @@ export class LegacyBoard extends EventEmitter<BoardEvents> {
     return [...this.#workflows.values()];
   }
 
-  /** Changes a workflow from outside, as a person with kubectl would. */
+  /** Changes a workflow from outside, as a user with kubectl would. */
   set(workflow: Workflow, state: Workflow["state"]): void {
     workflow.state = state;
     this.emit("change", { workflow });
@@ -73,12 +73,12 @@ export class LegacyBoard extends EventEmitter<BoardEvents> {
     this.emit("change", { workflow });
   }
 
-  /** From now on the server reads what is true now, until `thaw`. */
+  /** Freezes the server's cache in its current state until `thaw`. */
   freeze(): void {
     this.#frozen = this.all().map(cachedOf);
   }
 
-  /** From now on the server reads what was true before the last report, until `thaw`. */
+  /** Sets the server's cache to the state before the last report until `thaw`. */
   lag(): void {
     this.#frozen = this.#before;
   }
@@ -87,7 +87,7 @@ export class LegacyBoard extends EventEmitter<BoardEvents> {
     this.#frozen = undefined;
   }
 
-  /** What `GetWorkflowContexts` streams: workflows that are not over and whose current task is the worker's. */
+  /** Returns what `GetWorkflowContexts` streams: workflows that are not over and whose current task belongs to the worker. */
   contexts(workerId: string): readonly Context[] {
     if (workerId === "") throw invalid("invalid workflow id");
     return this.#read()
@@ -96,7 +96,7 @@ export class LegacyBoard extends EventEmitter<BoardEvents> {
       .map(contextOf);
   }
 
-  /** What `GetWorkflowActions` answers. The server hands the store's own error on, without a code. */
+  /** Returns the answer to `GetWorkflowActions`. The server passes on the store's error without a code. */
   actions(id: string): readonly { readonly task: WorkflowTask; readonly action: WorkflowAction }[] {
     if (id === "") throw invalid("invalid workflow id");
     const cached = this.#read().find(({ workflow }) => workflow.id === id);
@@ -107,7 +107,7 @@ export class LegacyBoard extends EventEmitter<BoardEvents> {
     return cached.workflow.tasks.flatMap((task) => task.actions.map((action) => ({ task, action })));
   }
 
-  /** Takes a report about the current action, whatever state the workflow is in, as the server does. */
+  /** Handles a report about the current action regardless of the workflow's state, like the server. */
   report(report: LegacyReport): void {
     if (report.workflowId === "") throw invalid("invalid workflow id");
     if (report.taskName === "") throw invalid("invalid task name");
@@ -122,7 +122,7 @@ export class LegacyBoard extends EventEmitter<BoardEvents> {
     }
     if (report.state === "PENDING") throw invalid("invalid workflow id");
     const { workflow } = cached;
-    // The store refuses what was written on top of an old reading.
+    // The store refuses a write that is based on an old read.
     if (this.#workflows.get(workflow.id) !== workflow || !isCurrent(cached))
       throw invalid("invalid workflow id");
     this.#before = this.all().map(cachedOf);
@@ -149,7 +149,7 @@ export class LegacyBoard extends EventEmitter<BoardEvents> {
     if (state !== "SUCCESS") workflow.state = state;
     else if (index === actions.length - 1) workflow.state = "POST";
     this.emit("change", { workflow, action });
-    // The controller's turn.
+    // The controller reconciles the workflow.
     if (workflow.state === "POST") setImmediate(() => this.set(workflow, "SUCCESS"));
   }
 }
@@ -167,7 +167,7 @@ function actionsOf({ tasks }: Workflow): readonly WorkflowAction[] {
   return tasks.flatMap(({ actions }) => actions);
 }
 
-/** The task of the first action that has not succeeded; the first task if there is none, as in the server. */
+/** Returns the task of the first action that has not succeeded, or the first task if there is none, like the server. */
 function currentTask({ workflow, actionStates }: Cached): WorkflowTask | undefined {
   const current = actionsOf(workflow)[indexOf(actionStates)];
   return workflow.tasks.find(({ actions }) => actions.some((each) => each === current)) ?? workflow.tasks[0];
@@ -189,7 +189,7 @@ function contextOf(cached: Cached): Context {
   };
 }
 
-/** Index of the first action that has not succeeded, or the number of actions. */
+/** Returns the index of the first action that has not succeeded, or the number of actions. */
 function indexOf(states: readonly ActionState[]): number {
   const index = states.findIndex((state) => state !== "SUCCESS");
   return index < 0 ? states.length : index;

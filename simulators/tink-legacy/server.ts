@@ -17,26 +17,26 @@ import { type Context, LegacyBoard, type LegacyReport } from "./legacy-board.ts"
 
 export interface LegacyTinkServerOptions {
   readonly host?: string;
-  /** 0, the default, takes a free one. */
+  /** The port. Defaults to 0, which takes a free one. */
   readonly port?: number;
-  /** How many calls a connection may hold at once; by default any number. */
+  /** The number of simultaneous calls on a connection. Unlimited by default. */
   readonly maxConcurrentStreams?: number;
 }
 
-/** A call as it came in; `about` is the worker ID or the workflow ID it named. */
+/** A call as it was received. `about` is the worker ID or the workflow ID in it. */
 interface Call {
   readonly method: Method;
   readonly about: string;
 }
 
 /**
- * A simulated tink-server of the deprecated API. It has no TLS, as the real one has none. A submitted workflow
- * replaces one with the same name.
+ * A simulated tink-server with the deprecated API. Like the real one it has no TLS. A submitted workflow replaces one with
+ * the same name.
  */
 export interface LegacyTinkServer extends WorkflowServer {
   readonly board: LegacyBoard;
   readonly faults: Faults;
-  /** Every report that reached the server, also those it refused, in order. */
+  /** Every report that reached the server in order, including refused ones. */
   readonly reports: readonly LegacyReport[];
   readonly calls: readonly Call[];
 }

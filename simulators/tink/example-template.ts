@@ -3,7 +3,7 @@ export interface ExampleTask {
   readonly actions: readonly string[];
 }
 
-/** A template with these tasks, for tests that care about the flow and not about what the actions do. */
+/** Makes a template with these tasks, for tests in which it does not matter what the actions do. */
 export function exampleTemplate(tasks: readonly ExampleTask[], globalTimeoutSeconds = 600): string {
   return [
     'version: "0.1"',

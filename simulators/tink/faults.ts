@@ -13,46 +13,46 @@ interface Fault {
   times: number;
 }
 
-/** What is to go wrong with the next calls. Faults of a method apply in the order they were asked for. */
+/** Faults of the next calls. The faults of a method apply in the order in which they were added. */
 export class Faults {
   #faults: Fault[] = [];
   #stalePolls = 0;
   readonly #holds = new Set<{ readonly fits: (report: Report) => boolean; readonly taken: () => void }>();
 
-  /** Refuses the next `times` calls at once, without looking at them. */
+  /** Refuses the next `times` calls at once without reading them. */
   fail(method: Method, error: ConnectError, times = 1): void {
     this.#faults.push({ method, when: "before", error, times });
   }
 
-  /** Takes the next `times` reports and then fails, so that the worker does not hear of it. */
+  /** Accepts the next `times` reports and then fails, so that the worker does not get the answer. */
   loseAcknowledgement(times = 1): void {
     const error = new ConnectError("the acknowledgement is lost", Code.Unavailable);
     this.#faults.push({ method: "ReportActionStatus", when: "after", error, times });
   }
 
-  /** Lets the next `times` calls wait before they are looked at. */
+  /** Delays the next `times` calls before they are handled. */
   delay(method: Method, delayMs: number, times = 1): void {
     this.#faults.push({ method, when: "before", delayMs, times });
   }
 
-  /** Answers the next `times` polls of agents that were served before with that action again, as out of a cache. */
+  /** Answers the next `times` polls of agents with the action that they last received, as an outdated cache would. */
   serveStale(times = 1): void {
     this.#stalePolls += times;
   }
 
-  /** Whether a poll is to be answered out of the cache. */
+  /** Whether a poll should be answered from the cache. */
   takeStale(): boolean {
     if (this.#stalePolls === 0) return false;
     this.#stalePolls -= 1;
     return true;
   }
 
-  /** Takes the next report that fits and never answers it. Resolves once it is taken. */
+  /** Accepts the next matching report and never answers it. Resolves when it has been accepted. */
   holdAcknowledgement(fits: (report: Report) => boolean): Promise<void> {
     return new Promise((taken) => this.#holds.add({ fits, taken }));
   }
 
-  /** Waits until the caller is gone where the answer to this report is to be held. */
+  /** If the answer to this report should be held, waits until the caller is gone. */
   async holdIfAsked(report: Report, signal: AbortSignal): Promise<void> {
     const hold = [...this.#holds].find(({ fits }) => fits(report));
     if (hold === undefined) return;
@@ -67,7 +67,7 @@ export class Faults {
     this.#holds.clear();
   }
 
-  /** Applies the next fault of a method, if there is one: waits, throws, or both. */
+  /** Applies the next fault of a method, if any: waits, throws, or both. */
   async apply(method: Method, when: Fault["when"], signal: AbortSignal): Promise<void> {
     const fault = this.#faults.find((each) => each.method === method && each.when === when && each.times > 0);
     if (fault === undefined) return;

@@ -13,7 +13,7 @@ import { listenOn } from "../free-port.ts";
 export interface ServerTls {
   readonly cert: string;
   readonly key: string;
-  /** PEM; clients must show a certificate it signed. */
+  /** The CA in PEM that must have signed the clients' certificates. */
   readonly clientCa?: string;
 }
 
@@ -21,23 +21,23 @@ export interface ListenerOptions {
   readonly host: string;
   readonly port: number;
   readonly tls?: ServerTls;
-  /** How many calls a connection may hold at once, as a proxy would limit it; by default any number. */
+  /** The number of simultaneous calls on a connection, as a proxy would limit it. Unlimited by default. */
   readonly maxConcurrentStreams?: number;
 }
 
 type Handler = ReturnType<typeof connectNodeAdapter>;
 
-// A worker has a thousand calls open and cancels them all at once: no limit of ours may get in its way.
+// A worker has a thousand calls open and cancels them all at once, which no limit here may prevent.
 const LIMITS = {
   maxSessionMemory: 1_000,
   streamResetBurst: 1_000_000,
   streamResetRate: 1_000_000,
 };
 
-/** How long clients may take to leave. */
+/** How long clients may take to disconnect. */
 const ORDERLY_STOP_MS = 1_000;
 
-/** An HTTP/2 server that can stop and restart on the same port, and that knows its connections. */
+/** An HTTP/2 server that can stop and restart on the same port, and that tracks its connections. */
 export class Listener {
   readonly #options: ListenerOptions;
   readonly #handler: Handler;
@@ -57,7 +57,7 @@ export class Listener {
     return this.#port;
   }
 
-  /** HTTP/2 connections accepted since the beginning, and those open now. */
+  /** The number of HTTP/2 connections accepted since the start, and the number of open ones. */
   get connections(): { readonly accepted: number; readonly open: number } {
     return { accepted: this.#accepted, open: this.#sessions.size };
   }
@@ -74,7 +74,7 @@ export class Listener {
       this.#accepted += 1;
       this.#sessions.add(session);
       session.once("close", () => this.#sessions.delete(session));
-      // A client that vanishes is everyday life.
+      // Clients that vanish are normal.
       session.on("error", () => undefined);
     });
     await listenOn(this.#port, async (port) => {
@@ -83,7 +83,7 @@ export class Listener {
     });
   }
 
-  /** Says goodbye on every connection (open calls may end on it), or cuts it. */
+  /** Sends GOAWAY on every connection, so that open calls may end on it, or destroys it. */
   dropConnections(how: "goaway" | "destroy"): void {
     if (how === "goaway") for (const session of this.#sessions) session.close();
     else for (const socket of this.#sockets) socket.destroy();

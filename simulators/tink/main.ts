@@ -15,14 +15,14 @@ interface Flags {
   readonly untilDone: boolean;
 }
 
-/** The part of a simulated server that its program uses; the deprecated API's server has it, too. */
+/** The part of a simulated server that its program uses, which the deprecated API's server has as well. */
 type ProgramServer = Pick<TinkServer, "address" | "close" | "stop" | "submit" | "workflows"> & {
   readonly board: EventEmitter<{
     change: [{ readonly workflow: Workflow; readonly action?: WorkflowAction }];
   }>;
 };
 
-/** `tink`: the simulated tink-server as a program, which prints a JSON line for every change. */
+/** The command `tink`: runs the simulated tink-server and prints a JSON line for every change. */
 export function tinkCommand(): Command {
   const description = "simulate a tink-server: submit templates as workflows and print what becomes of them";
   return serverCommand("tink", description, ({ host, port, hold }: Flags & { readonly hold: number }) =>
@@ -30,7 +30,7 @@ export function tinkCommand(): Command {
   ).option("--hold <duration>", "how long a call without an answer is held", durationOf, 60_000);
 }
 
-/** The program of a simulated server; `start` has the command's own flags as well. */
+/** Makes the command of a simulated server. `start` also gets the command's own flags. */
 export function serverCommand<F extends Flags>(
   name: string,
   description: string,
@@ -79,7 +79,7 @@ async function run(
     return flags.untilDone && !allSucceeded(server) ? 1 : 0;
   } finally {
     process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
-    // The last acknowledgement is still on its way.
+    // The last acknowledgement is still being sent.
     await server.stop("orderly");
     await server.close();
   }

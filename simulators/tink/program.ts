@@ -1,4 +1,4 @@
-/** The tink simulator by itself. */
+/** The tink simulator as a program of its own. */
 import { Command } from "commander";
 import { tinkCommand } from "./main.ts";
 

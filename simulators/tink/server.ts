@@ -18,29 +18,32 @@ import { type WorkflowServer, workflowServer } from "./workflow-server.ts";
 
 export interface TinkServerOptions {
   readonly host?: string;
-  /** 0, the default, takes a free one. */
+  /** The port. Defaults to 0, which takes a free one. */
   readonly port?: number;
   readonly tls?: ServerTls;
-  /** How many calls a connection may hold at once; by default any number. */
+  /** The number of simultaneous calls on a connection. Unlimited by default. */
   readonly maxConcurrentStreams?: number;
-  /** How long a call that cannot be answered well is held before its error is returned. */
+  /** How long an unsuccessful call is held before its error is returned. */
   readonly holdMs?: number;
-  /** Called with each poll. What it returns is called at the end of the poll, with whether the caller cancelled it. */
+  /**
+   * Called with each poll. The function that it returns is called at the end of the poll, with whether the caller cancelled
+   * it.
+   */
   readonly onPoll?: (agentId: string) => (isCancelled: boolean) => void;
-  /** Called before an action is sent; `askedMs` is the arrival of its poll, in the time of `performance.now`. */
+  /** Called before an action is sent. `askedMs` is when its poll arrived, in the time of `performance.now`. */
   readonly onServed?: (assignment: Assignment, askedMs: number) => void;
 }
 
 /** A simulated tink-server with its controller. */
 export interface TinkServer extends WorkflowServer {
-  /** Emits `change` for everything that happens to a workflow. */
+  /** Emits `change` for every change of a workflow. */
   readonly board: WorkflowBoard;
   readonly faults: Faults;
-  /** Every report that reached the server, also those it refused, in order. */
+  /** Every report that reached the server in order, including refused ones. */
   readonly reports: readonly Report[];
-  /** The agent ID of every `GetAction` call, in order. */
+  /** The agent ID of every `GetAction` call in order. */
   readonly polls: readonly string[];
-  /** What the last poll of each agent ID reported of its machine. */
+  /** The machine attributes in the last poll of each agent ID. */
   readonly attributes: ReadonlyMap<string, AgentAttributes | undefined>;
   workflow(id: string): Workflow | undefined;
 }
@@ -125,10 +128,10 @@ interface Hold {
   readonly stopping: AbortSignal;
 }
 
-/** Resolves when what a call is about changed, or when the signal aborts. */
+/** Resolves when the subject of a call has changed, or when the signal aborts. */
 type Change = (until: AbortSignal) => Promise<void>;
 
-/** The server retries whatever it would refuse until its hold ends; here it looks again at every change. */
+/** Holds a call: the server retries until its hold ends what it would refuse. The simulator tries again after every change. */
 async function held<T>(hold: Hold, signal: AbortSignal, changed: Change, work: () => T): Promise<T> {
   const over = AbortSignal.any([signal, hold.stopping, AbortSignal.timeout(hold.holdMs)]);
   for (;;) {
@@ -176,7 +179,7 @@ function reportOf(request: ActionStatusRequest): Report {
   };
 }
 
-/** In the order of their numbers. */
+/** The states in the order of their numbers. */
 const STATES: readonly ActionState[] = ["UNSPECIFIED", "PENDING", "RUNNING", "FAILED", "TIMEOUT", "SUCCESS"];
 
 function stateOf(number: number): ActionState {

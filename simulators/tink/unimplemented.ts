@@ -2,7 +2,7 @@ import type { connectNodeAdapter } from "@connectrpc/connect-node";
 
 type Fallback = NonNullable<Parameters<typeof connectNodeAdapter>[0]["fallback"]>;
 
-/** What a gRPC server in Go answers to a method that it does not have: a status, not a page that is not found. */
+/** Answers an unknown method like a gRPC server in Go: with a status instead of 404. */
 export const unimplemented: Fallback = (request, response) => {
   const [, service = "", method = ""] = (request.url ?? "").split("/");
   request.resume();

@@ -1,4 +1,4 @@
-/** Calls that are held until something changes, by what it is, so that a change wakes only those it concerns. */
+/** Calls that are held until something changes, by name, so that a change wakes only the calls that it concerns. */
 export class WaitingCalls {
   readonly #waiting = new Map<string, Set<() => void>>();
 

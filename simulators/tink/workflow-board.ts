@@ -3,14 +3,14 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { WaitingCalls } from "./waiting-calls.ts";
 import type { ActionState, Workflow, WorkflowAction, WorkflowTask } from "./workflow.ts";
 
-/** An action to serve, with the workflow and task it belongs to. */
+/** An action to serve, with its workflow and task. */
 export interface Assignment {
   readonly workflow: Workflow;
   readonly task: WorkflowTask;
   readonly action: WorkflowAction;
 }
 
-/** A report as it came in. */
+/** A report as it was received. */
 export interface Report {
   readonly workflowId: string;
   readonly agentId: string;
@@ -25,23 +25,23 @@ export interface Report {
 }
 
 interface BoardEvents {
-  /** Something about a workflow changed; the action is there when it was reported about. */
+  /** Emitted when a workflow has changed. The action is present if a report was about it. */
   change: [{ readonly workflow: Workflow; readonly action?: WorkflowAction }];
 }
 
 /**
- * The workflows and the rules by which tink-server serves and changes them, and the part of the controller
- * that moves them on: the next task's agent, POST to SUCCESS, the global timeout. Refusals are `ConnectError`s
- * with the server's codes and texts.
+ * The workflows, the rules by which tink-server serves and changes them, and the part of the controller that advances them:
+ * the next task's agent, POST to SUCCESS, the global timeout. Refusals are `ConnectError`s with the server's codes and
+ * texts.
  */
 export class WorkflowBoard extends EventEmitter<BoardEvents> {
   readonly #workflows = new Map<string, Workflow>();
-  /** In the order in which they became the agent's. */
+  /** The workflows by agent, in the order in which they were assigned to it. */
   readonly #byAgent = new Map<string, Set<Workflow>>();
   readonly #timers = new Map<Workflow, NodeJS.Timeout>();
   readonly #waiting = { agents: new WaitingCalls(), workflows: new WaitingCalls() };
 
-  /** A workflow with the ID of another takes its place. */
+  /** Adds a workflow, which replaces one with the same ID. */
   add(workflow: Workflow): void {
     const before = this.#workflows.get(workflow.id);
     if (before) this.#takeFrom(before, before.agentId);
@@ -58,7 +58,7 @@ export class WorkflowBoard extends EventEmitter<BoardEvents> {
     return [...this.#workflows.values()];
   }
 
-  /** Changes a workflow from outside, as a person with kubectl would. */
+  /** Changes a workflow from outside, as a user with kubectl would. */
   set(workflow: Workflow, change: Partial<Pick<Workflow, "state" | "agentId">>): void {
     const { agentId } = workflow;
     Object.assign(workflow, change);
@@ -69,7 +69,7 @@ export class WorkflowBoard extends EventEmitter<BoardEvents> {
     this.#changed({ workflow }, agentId);
   }
 
-  /** Deletes a workflow, also while a worker runs its action. */
+  /** Deletes a workflow, even while a worker runs its action. */
   delete(workflow: Workflow): void {
     clearTimeout(this.#timers.get(workflow));
     this.#workflows.delete(workflow.id);
@@ -77,7 +77,7 @@ export class WorkflowBoard extends EventEmitter<BoardEvents> {
     this.#changed({ workflow });
   }
 
-  /** Keeps everything as it is now; the function that it returns brings that back, and forgets what came later. */
+  /** Saves the current state. The returned function restores it and discards later changes. */
   snapshot(): () => void {
     const kept = this.all().map((workflow) => structuredClone(workflow));
     return () => {
@@ -89,22 +89,22 @@ export class WorkflowBoard extends EventEmitter<BoardEvents> {
     };
   }
 
-  /** Resolves when what `agentId` would be answered may have changed, or when the signal aborts. */
+  /** Resolves when the answer to `agentId` may have changed, or when the signal aborts. */
   untilAgentConcerned(agentId: string, signal: AbortSignal): Promise<void> {
     return this.#waiting.agents.wait(agentId, signal);
   }
 
-  /** Resolves when the workflow with that ID changed, or when the signal aborts. */
+  /** Resolves when the workflow with that ID has changed, or when the signal aborts. */
   untilWorkflowChanged(id: string, signal: AbortSignal): Promise<void> {
     return this.#waiting.workflows.wait(id, signal);
   }
 
-  /** What `GetAction` answers `agentId` now. */
+  /** Returns the current answer of `GetAction` to `agentId`. */
   assign(agentId: string): Assignment {
     if (agentId === "") throw new ConnectError("invalid Agent ID", Code.InvalidArgument);
     const mine = [...(this.#byAgent.get(agentId) ?? [])];
     if (mine.length === 0) throw new ConnectError("no Workflows found", Code.NotFound);
-    // The real order is a cache's, so anything goes; live ones first is the order that starves none.
+    // The real order is that of a cache, so any order is possible. With live workflows first, none starves.
     const workflow = [...mine.filter(isLive), ...mine].find(({ tasks }) => tasks.length > 0);
     if (workflow === undefined) throw new ConnectError("no Tasks found in Workflow", Code.NotFound);
     if (workflow.state === "PREPARING") {
@@ -120,7 +120,7 @@ export class WorkflowBoard extends EventEmitter<BoardEvents> {
     return { workflow, task, action };
   }
 
-  /** Takes a report, unconditionally as the server does. */
+  /** Handles a report unconditionally, like the server. */
   report(report: Report): void {
     if (report.workflowId === "") throw new ConnectError("invalid workflow id", Code.InvalidArgument);
     if (report.taskId === "") throw new ConnectError("invalid task name", Code.InvalidArgument);
@@ -172,7 +172,7 @@ export class WorkflowBoard extends EventEmitter<BoardEvents> {
     if (agentBefore !== undefined && agentBefore !== agentId) this.#waiting.agents.wake(agentBefore);
   }
 
-  /** The controller's turn after a change. */
+  /** Does what the controller does after a change. */
   #reconcile(workflow: Workflow): void {
     if (workflow.state === "POST") this.set(workflow, { state: "SUCCESS" });
     if (workflow.state !== "RUNNING" || this.#workflows.get(workflow.id) !== workflow) return;
@@ -186,8 +186,8 @@ export class WorkflowBoard extends EventEmitter<BoardEvents> {
   }
 
   /**
-   * Starts with the first action's real start; a report without one leaves 1970, which never times out.
-   * 0 is no limit here, where the real controller would end the workflow at once.
+   * Starts the global timeout at the first action's actual start. A report without a start time leaves 1970, which never
+   * times out. 0 means no limit here, whereas the real controller would end the workflow at once.
    */
   #startGlobalTimeout(workflow: Workflow): void {
     const first = workflow.tasks[0]?.actions[0];
@@ -195,7 +195,7 @@ export class WorkflowBoard extends EventEmitter<BoardEvents> {
     if (first?.startedAt === undefined || workflow.current?.actionId !== first.id) return;
     const remainingMs = workflow.globalTimeoutSeconds * 1_000;
     workflow.deadline = Date.now() + remainingMs;
-    // One millisecond more, because a timer may fire within the last one.
+    // One millisecond more, because a timer may fire up to one too early.
     const timer = setTimeout(() => this.#reconcile(workflow), remainingMs + 2);
     this.#timers.set(workflow, timer.unref());
   }

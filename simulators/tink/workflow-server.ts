@@ -4,27 +4,27 @@ import type { Listener } from "./listener.ts";
 import { createWorkflow, type Workflow } from "./workflow.ts";
 
 export interface Submission {
-  /** By default `workflow-1` and so on. */
+  /** The name. Defaults to `workflow-1` and so on. */
   readonly name?: string;
-  /** By default `default`. */
+  /** The namespace. Defaults to `default`. */
   readonly namespace?: string;
   readonly template: string;
   readonly values?: Readonly<Record<string, string>>;
 }
 
-/** What the simulated servers of both tink APIs share. */
+/** What the simulated servers of both tink APIs have in common. */
 export interface WorkflowServer extends AsyncDisposable {
   readonly port: number;
-  /** `host:port`. */
+  /** The address in the form `host:port`. */
   readonly address: string;
   readonly connections: { readonly accepted: number; readonly open: number };
-  /** Throws when the template is not sound, with every problem in the message. */
+  /** Submits a workflow. Throws if the template is invalid, with every problem in the message. */
   submit(submission: Submission): Workflow;
   workflows(): readonly Workflow[];
-  /** Resolves when the condition holds. Rejects after `timeoutMs`. */
+  /** Resolves when the condition is true. Rejects after `timeoutMs`. */
   until(condition: () => boolean, timeoutMs?: number): Promise<void>;
   dropConnections(how?: "goaway" | "destroy"): void;
-  /** Stops listening and cuts all connections, or ends them with an answer to every call. Workflows stay. */
+  /** Stops listening and cuts all connections, or first answers every call. Workflows are kept. */
   stop(how?: "cut" | "orderly"): Promise<void>;
   /** Listens again on the same port. */
   start(): Promise<void>;

@@ -5,14 +5,14 @@ import type { Template, TemplateAction } from "../../worker/template/template.ts
 export type ActionState = "UNSPECIFIED" | "PENDING" | "RUNNING" | "FAILED" | "TIMEOUT" | "SUCCESS";
 type WorkflowState = ActionState | "PREPARING" | "POST";
 
-/** One action of a workflow, with what was reported about it. */
+/** An action of a workflow and what was reported about it. */
 export interface WorkflowAction extends PlannedAction {
   readonly id: string;
   state: ActionState;
   message: string;
   startedAt?: Date;
   stoppedAt?: Date;
-  /** The reported duration, in Go's notation. */
+  /** The reported duration in Go's notation. */
   duration: string;
 }
 
@@ -23,16 +23,16 @@ export interface WorkflowTask {
   readonly actions: readonly WorkflowAction[];
 }
 
-/** A workflow as the server keeps it; the object lives, so a test may hold it and read its state. */
+/** A workflow as the server keeps it. The object is live, so a test can hold it and read its state. */
 export interface Workflow {
-  /** `namespace/name`. */
+  /** The ID in the form `namespace/name`. */
   readonly id: string;
   readonly tasks: readonly WorkflowTask[];
   readonly globalTimeoutSeconds: number;
   state: WorkflowState;
-  /** The agent whose turn it is. */
+  /** The agent that runs the current task. */
   agentId: string;
-  /** What was last served or reported. */
+  /** The action that was last served or reported. */
   current?: { readonly taskId: string; readonly actionId: string; readonly state: ActionState };
   /** When the global timeout ends the workflow, in milliseconds since the epoch. */
   deadline?: number;
@@ -67,7 +67,7 @@ export function isOver(workflow: Workflow): boolean {
   return ["SUCCESS", "FAILED", "TIMEOUT"].includes(workflow.state);
 }
 
-/** Only the deprecated API hands them on. */
+/** Returns the hooks of an action, which only the deprecated API passes on. */
 function hooksOf(action: TemplateAction | undefined): Pick<WorkflowAction, "onFailure" | "onTimeout"> {
   const { onTimeout = [], onFailure = [] } = action ?? {};
   return {

@@ -32,7 +32,7 @@ describe.concurrent("bmc-info", () => {
     const said = resultOf(ended);
     expect(said).toMatchObject({ ok: true, message: expected.message, data: expected.data, changed: false });
     expect(said).not.toHaveProperty("before");
-    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(ended.code).toBe(0);
     expect(lab.writes()).toEqual([]);
   });
 });

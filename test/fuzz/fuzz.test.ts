@@ -20,9 +20,14 @@ function findingsOf(target: Target, work: (fuzz: TargetFuzz) => void): readonly 
 
 const broken = (call: Target["call"]): Target => ({ name: "broken", seeds: ["a"], call });
 
+/** A seed cut off at each of its first lengths, none included, where a parser may read beyond the end. */
+const cutsOf = (seed: string) =>
+  Array.from({ length: Math.min(seed.length, 64) }, (_, length) => seed.slice(0, length));
+
 describe.each(targets)("$name", (target) => {
-  test("gives an answer or its own kind of error for its seeds and for random inputs", () => {
-    expect(target.seeds.flatMap((seed) => problemOf(target, seed) ?? [])).toEqual([]);
+  test("gives an answer or its own kind of error for its seeds, cut off as well, and for random inputs", () => {
+    const given = target.seeds.flatMap((seed) => [...cutsOf(seed), seed]);
+    expect(given.flatMap((input) => problemOf(target, input) ?? [])).toEqual([]);
     const findings = findingsOf(target, (fuzz) => {
       for (let run = 0; run < RUNS; run += 1) fuzz.run(run);
     });

@@ -1,15 +1,16 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
-import type { Connection } from "../../shared/contract/connection.ts";
+import type { ActionConnection, Connection } from "../../shared/contract/connection.ts";
 import { LONGEST_TIMER_MS } from "../../shared/deadline.ts";
 import { defined } from "../../shared/defined.ts";
 import { formatSeconds } from "../../shared/duration.ts";
+import { Secret } from "../../shared/secret.ts";
 import { type Redactor, redactor } from "../../shared/secret-forms.ts";
 import type { AccessReading, LaunchAccess } from "../core/ports/machines.ts";
 import type { MountedConnection } from "../core/ports/runtime.ts";
 import type { AuthGate } from "./auth-gate.ts";
 import type { ConnectionReading, Inventory } from "./inventory.ts";
+import { CLAIM_PREFIX } from "./inventory.ts";
 import { LearnedHints } from "./learned-hints.ts";
-import { connectionRedactor } from "./printed-secrets.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 
 export interface LaunchCredentialsOptions {
@@ -102,4 +103,17 @@ export class LaunchCredentials {
       throw new BmcError("timeout", `its credentials were not read within its ${formatSeconds(timeoutMs)}`);
     }
   }
+}
+
+/**
+ * Redacts the secrets of a connection and of the inputs that came with it. For the host of a claim, it also redacts the
+ * address, which the claim's tenant must not learn.
+ */
+export function connectionRedactor(
+  connection: Connection | undefined,
+  secretInputs?: ActionConnection["secretInputs"],
+): Redactor {
+  const secrets = { ...connection, secretInputs };
+  if (!connection?.machine?.startsWith(CLAIM_PREFIX)) return redactor(secrets);
+  return redactor({ ...secrets, address: new Secret(connection.host) });
 }

@@ -1,11 +1,7 @@
 import { z } from "zod";
-import type { ActionConnection, Connection } from "../../shared/contract/connection.ts";
 import { defined } from "../../shared/defined.ts";
 import { FileProblem } from "../../shared/read-text-file.ts";
-import { Secret } from "../../shared/secret.ts";
-import { type Redactor, redactor } from "../../shared/secret-forms.ts";
 import { readSecretText } from "../document/secret-text.ts";
-import { CLAIM_PREFIX } from "./inventory.ts";
 
 const PrintedSecrets = z.strictObject({
   username: z.string().optional(),
@@ -55,17 +51,4 @@ function checked(what: string, text: string | undefined): string | undefined {
     if (thrown instanceof FileProblem) throw new FileProblem(`printed a ${what} that ${thrown.message}`);
     throw thrown;
   }
-}
-
-/**
- * Redacts the secrets of a connection and of the inputs that came with it. For the host of a claim, it also redacts the
- * address, which the claim's tenant must not learn.
- */
-export function connectionRedactor(
-  connection: Connection | undefined,
-  secretInputs?: ActionConnection["secretInputs"],
-): Redactor {
-  const secrets = { ...connection, secretInputs };
-  if (!connection?.machine?.startsWith(CLAIM_PREFIX)) return redactor(secrets);
-  return redactor({ ...secrets, address: new Secret(connection.host) });
 }

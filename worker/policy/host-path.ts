@@ -1,3 +1,6 @@
+import { cleanPath, isWithin } from "./path.ts";
+import type { VolumeRule } from "./policy.ts";
+
 /** Sockets that give full control of the host through a container engine. */
 const ENGINE_SOCKETS = [
   "/run/docker.sock",
@@ -7,12 +10,6 @@ const ENGINE_SOCKETS = [
   "/run/cri-dockerd.sock",
 ];
 const ENGINE_SOCKET_NAME = /^(docker|podman|containerd|crio|cri-dockerd)\.sock$/;
-
-/** A host path that the policy lists. */
-interface HostPathRule {
-  readonly path: string;
-  readonly access: "ro" | "rw";
-}
 
 /** The verdict of the policy's volumes on an absolute host path, based only on its text. */
 export type HostPathVerdict =
@@ -24,7 +21,7 @@ export type HostPathVerdict =
       readonly openSocket: string | undefined;
     };
 
-export function judgeHostPath(path: string, rules: readonly HostPathRule[]): HostPathVerdict {
+export function judgeHostPath(path: string, rules: readonly VolumeRule[]): HostPathVerdict {
   const clean = cleanPath(path);
   const covering = rules.filter((rule) => covers(rule, clean));
   if (covering.length === 0) return { listed: false };
@@ -50,7 +47,7 @@ export function climbs(path: string): boolean {
 const EACH = "/*";
 
 /** Whether a rule covers a clean path: its folder and everything below it, or everything in each of its folders. */
-function covers({ path }: HostPathRule, clean: string): boolean {
+function covers({ path }: VolumeRule, clean: string): boolean {
   if (!path.endsWith(EACH)) return isWithin(clean, cleanPath(path));
   const parent = cleanPath(path.slice(0, -EACH.length));
   return clean !== parent && isWithin(clean, parent);
@@ -62,7 +59,7 @@ export class WritableFolders {
   /** Folders whose subfolders are writable. */
   readonly #parents = new Set<string>();
 
-  constructor(rules: readonly HostPathRule[]) {
+  constructor(rules: readonly VolumeRule[]) {
     for (const { path, access } of rules) {
       if (access !== "rw") continue;
       if (path.endsWith(EACH)) this.#parents.add(cleanPath(path.slice(0, -EACH.length)));
@@ -84,17 +81,4 @@ export class WritableFolders {
     }
     return undefined;
   }
-}
-
-/** A path without empty parts and dots, and with `/var/run` replaced by `/run`, its target. */
-export function cleanPath(path: string): string {
-  const clean = `/${path
-    .split("/")
-    .filter((part) => part !== "" && part !== ".")
-    .join("/")}`;
-  return clean.replace(/^\/var\/run(?=\/|$)/, "/run");
-}
-
-export function isWithin(path: string, folder: string): boolean {
-  return folder === "/" || path === folder || path.startsWith(`${folder}/`);
 }

@@ -1,4 +1,4 @@
-import { cleanPath, isWithin } from "./host-path.ts";
+import { cleanPath, isWithin } from "./path.ts";
 
 /** Folders for the programs of images, and for files of the kernel, the engine and the worker. */
 const RESERVED_TARGETS = [

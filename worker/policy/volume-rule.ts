@@ -1,5 +1,6 @@
 import type { WorkflowMember } from "../core/action/action.ts";
-import { cleanPath, climbs, isEngineSocket, isWithin, judgeHostPath, WritableFolders } from "./host-path.ts";
+import { climbs, isEngineSocket, judgeHostPath, WritableFolders } from "./host-path.ts";
+import { cleanPath, isWithin } from "./path.ts";
 import type { Policy, VolumeRule } from "./policy.ts";
 import { reservedTarget } from "./reserved-target.ts";
 import { isInNamespace } from "./tenant-rule.ts";

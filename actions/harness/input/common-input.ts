@@ -3,7 +3,7 @@ import { MOST_RETRIES, RETRIES } from "../../../shared/contract/retries.ts";
 import { LOG_LEVELS } from "../../../shared/logger.ts";
 import { boolean, choice, duration, type InputField, integer } from "./input.ts";
 
-/** What every action takes beside its own input and the connection. */
+/** The inputs that every action takes besides its own and the connection. */
 export const commonInput = {
   output: choice(["auto", "text", "table", "json", "yaml"], {
     env: "OUTPUT",

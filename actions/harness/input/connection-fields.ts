@@ -4,11 +4,11 @@ import type { InputField } from "./input.ts";
 
 interface FieldRow extends Omit<InputField<string>, "schema"> {
   readonly path: readonly string[];
-  /** A choice between numbers. */
+  /** Whether the choices are numbers. */
   readonly isNumber?: true;
 }
 
-/** The connection, one variable per field. */
+/** The fields of the connection, one variable per field. */
 export const connectionFields: readonly FieldRow[] = [
   {
     env: "BMC_HOST",

@@ -3,7 +3,7 @@ import { parseDurationMs } from "../../../shared/duration.ts";
 import { connectionFields } from "./connection-fields.ts";
 import { type InputField, type InputType, listItems, readBoolean, readInteger } from "./input.ts";
 
-/** A connection field as environment variable and flag, and where its value belongs in a `Connection`. */
+/** A connection field as an environment variable and flag, and its place in a `Connection`. */
 export interface ConnectionField extends InputField<string> {
   readonly path: readonly string[];
   /** Converts the text to the input of the schema `Connection`. Text that it cannot convert is left for the schema to reject. */
@@ -23,7 +23,7 @@ const READERS: Readonly<Record<InputType, (text: string) => unknown>> = {
   list: (text) => listItems(text.toLowerCase()),
 };
 
-/** The file with the whole connection as JSON, which takes the place of all fields below. `-` is stdin. */
+/** The file with the whole connection as JSON, which replaces all fields below. `-` is stdin. */
 export const connectionFile: InputField<string> = {
   env: "BMC_CONNECTION_FILE",
   type: "file",

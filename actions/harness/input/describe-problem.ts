@@ -5,7 +5,7 @@ import { BOOLEAN_PROBLEM, type InputField, type NameInput } from "./input.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** Describes an invalid value in one line that names its source. Never contains a secret. */
+/** Describes an invalid value in one line that names its source. The line never contains a secret. */
 export function wrongValue(field: InputField, { from, text }: GivenValue, issues: readonly Issue[]): string {
   return `${from} ${shown(field, text)}${issues.map((issue) => reasonOf(field, text, issue)).join(", ")}`;
 }
@@ -14,7 +14,7 @@ export function missingValue({ env, description }: InputField, nameInput: NameIn
   return `${nameInput(env)} is missing: ${lowerFirst(description)}`;
 }
 
-/** The schema's own words, most of which are written to follow the name of the value. */
+/** Returns the schema's message, which is usually worded to follow the name of the value. */
 export function describeIssue({ message }: Issue): string {
   const follows = /^(is|are|must|has|holds|names|cannot)\b/.test(message);
   return follows ? message : `is wrong: ${lowerFirst(message)}`;
@@ -22,7 +22,7 @@ export function describeIssue({ message }: Issue): string {
 
 function reasonOf({ choices, type }: InputField, text: string, issue: Issue): string {
   if (type === "boolean") return BOOLEAN_PROBLEM;
-  // A list has rules beside those of its items.
+  // A list has rules of its own besides the rules of its items.
   const isOfList = type === "list" && issue.code === "custom";
   if (!choices || isOfList) return describeIssue(issue);
   const item = type === "list" ? text.split(",")[Number(issue.path.at(-1))]?.trim() : text;
@@ -30,11 +30,11 @@ function reasonOf({ choices, type }: InputField, text: string, issue: Issue): st
 }
 
 function shown(field: InputField, text: string): string {
-  // A user that pasted `user:password@host` must not find it in a log.
+  // The value is not quoted, because a pasted `user:password@host` must not end up in a log.
   return field.secret || field.type === "file" || text.includes("@") ? "" : `${JSON.stringify(text)} `;
 }
 
 function lowerFirst(text: string): string {
-  // Not of an abbreviation, such as URL.
+  // An abbreviation such as URL keeps its capitals.
   return /^\p{Lu}{2}/u.test(text) ? text : text.charAt(0).toLowerCase() + text.slice(1);
 }

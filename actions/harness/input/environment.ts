@@ -6,13 +6,13 @@ import type { ActionDescription, InputFields } from "./input.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Longer names are not treated as links, because each of their underscores starts a search. */
+/** The length above which a name is not checked for being a link, because each of its underscores starts a search. */
 const LONGEST_LINK = 1_000;
 const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP)(_\w+)?|ENV_\w+)$/;
 
 /**
- * The environment without what Kubernetes and Docker links add for a service that happens to be called `bmc` or
- * `redfish`, such as `REDFISH_PORT=tcp://10.0.0.1:443`.
+ * Returns the environment without the variables that Kubernetes and Docker links add for a service that happens to be called
+ * `bmc` or `redfish`, such as `REDFISH_PORT=tcp://10.0.0.1:443`.
  */
 export function withoutServiceLinks(env: Environment): Environment {
   const isLink = (name: string, value = "") =>
@@ -21,7 +21,7 @@ export function withoutServiceLinks(env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([name, value]) => !isLink(name, value)));
 }
 
-/** Every variable that an action understands. */
+/** Returns every variable that an action understands. */
 export function fieldNames<Fields extends InputFields>(action: ActionDescription<Fields>): readonly string[] {
   return [...Object.values(action.input).map(({ env }) => env), ...commonNames()];
 }
@@ -31,7 +31,10 @@ export function commonNames(): readonly string[] {
   return [...commonFields, machineField, connectionFile, ...connectionFieldTable].map(({ env }) => env);
 }
 
-/** Variables of a connection that no action knows, as problems: a typing error must not pass as a default. */
+/**
+ * Returns a problem for each connection variable that no action knows, because a typing error must not silently select a
+ * default.
+ */
 export function unknownVariables(env: Environment, known: readonly string[]): readonly string[] {
   return Object.keys(env)
     .filter((name) => isConnectionVariable(name) && !known.includes(name))

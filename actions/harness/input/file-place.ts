@@ -4,18 +4,18 @@ import { basename, dirname, join } from "node:path";
 import { givenValue, type ValueSources } from "../../../shared/contract/given.ts";
 import { connectionFieldTable, connectionFile } from "./connection-input.ts";
 
-/** Kernel and cluster: environments of processes, tokens. */
+/** Folders of the kernel and the cluster, with the environments of processes and tokens. */
 const SYSTEM_FOLDERS = ["/proc", "/sys", "/run/secrets/kubernetes.io", "/var/run/secrets/kubernetes.io"];
 
-/** Files and folders that hold an action's connection, with every link followed. */
+/** Files and folders that hold an action's connection, with all links resolved. */
 export interface ConnectionPlaces {
   readonly folders: readonly string[];
   readonly files: readonly string[];
-  /** Standard input has the connection or a part of it. */
+  /** Whether the connection or a part of it is read from standard input. */
   readonly stdin: boolean;
 }
 
-/** Where the connection comes from: the folder of a whole one, which also holds its secrets, or single files. */
+/** Returns where the connection comes from: the folder of a connection file, which also holds its secrets, or single files. */
 export async function connectionPlaces(sources: ValueSources): Promise<ConnectionPlaces> {
   const whole = givenValue(connectionFile.env, sources)?.text;
   const folders = whole === undefined || whole === "-" ? [] : [await follow(dirname(whole))];
@@ -30,8 +30,8 @@ export async function connectionPlaces(sources: ValueSources): Promise<Connectio
 }
 
 /**
- * Why an action must not use a file that its input names; undefined if it may. Who writes the input does not always know the
- * connection, so no input may make the action read it.
+ * Returns why an action must not use a file that its input names, or undefined if it may. The author of the input may not be
+ * allowed to see the connection, so no input may make the action read it.
  */
 export async function placeProblem(
   path: string,
@@ -60,7 +60,7 @@ async function isStdin(path: string): Promise<boolean> {
   }
 }
 
-/** With every link in its existing part followed. A pipe has no path, and stays as it is. */
+/** Resolves every link in the existing part of a path. A pipe has no path and is returned unchanged. */
 async function follow(path: string): Promise<string> {
   try {
     return await realpath(path);

@@ -13,7 +13,7 @@ export interface ParsedFlags {
   readonly problems: readonly string[];
 }
 
-/** Every field of an action in the order of its help: its own, then common ones, then the connection. */
+/** Returns every field of an action in the order of its help: its own, then common ones, then the connection. */
 export function fieldGroups(
   action: Pick<ActionDescription, "input">,
 ): readonly (readonly [string, readonly InputField[]])[] {
@@ -31,7 +31,7 @@ const PRINTED = new Map<string, "help" | "version">([
   ["--version", "version"],
 ]);
 
-/** Returns all problems. The last one of repeated flags counts. */
+/** Parses the flags and returns all problems. The last of repeated flags counts. */
 export function parseFlags(action: ActionDescription, argv: readonly string[]): ParsedFlags {
   const fields = new Map(
     fieldGroups(action).flatMap(([, group]) => group.map((field) => [field.env, field])),

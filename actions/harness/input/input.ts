@@ -6,28 +6,28 @@ import { Secret } from "../../../shared/secret.ts";
 /** How a field is shown in `--help`, README tables and registry metadata. */
 export type InputType = "text" | "integer" | "boolean" | "duration" | "choice" | "list" | "file";
 
-/** One input of an action: its environment name, from which the flag follows, and how its text is read. */
+/** One input of an action: the environment variable, from which the flag is derived, and how its text is read. */
 export interface InputField<T = unknown> {
-  /** UPPER_SNAKE; the flag is the same in `--kebab-case`. */
+  /** The variable in UPPER_SNAKE. The flag has the same name in `--kebab-case`. */
   readonly env: string;
   readonly type: InputType;
   readonly description: string;
   readonly schema: z.ZodMiniType<T, string>;
-  /** The default, in the form in which a user would write it. */
+  /** The default in the form in which a user would write it. */
   readonly default?: string;
   readonly required?: boolean;
   readonly choices?: readonly string[];
-  /** A secret is never offered as a flag: command lines are public. */
+  /** Whether the value is secret. A secret has no flag, because command lines are public. */
   readonly secret?: boolean;
-  /** The value names a file with the content; `secret` is never shown, `text` may be quoted. */
+  /** Whether the value names a file with the content. The content is never shown for `secret` and may be quoted for `text`. */
   readonly fromFile?: "secret" | "text";
-  /** The value names a file that the action writes. */
+  /** Whether the value names a file that the action writes. */
   readonly written?: boolean;
 }
 
 export type InputFields = Readonly<Record<string, InputField>>;
 
-/** The parsed values; required fields and those with a default are always present. */
+/** The parsed values. Required fields and fields with a default are always present. */
 export type InputOf<Fields extends InputFields> = {
   readonly [Name in keyof Fields]: Fields[Name] extends { default: string } | { required: true }
     ? z.output<Fields[Name]["schema"]>
@@ -35,23 +35,26 @@ export type InputOf<Fields extends InputFields> = {
 };
 
 /**
- * The name of an input in the form that the user chose: `--mode` for people who use flags, else `MODE`. With a value, as the
- * user would set it: `--mode uefi`, `MODE=uefi`. Not for secrets, which are never flags.
+ * Names an input in the form that the user chose: `--mode` for users of flags, otherwise `MODE`. With a value, returns how
+ * to set it: `--mode uefi`, `MODE=uefi`. Not for secrets, which are never flags.
  */
 export type NameInput = (variable: string, value?: string) => string;
 
-/** What an action is and takes; `Action` adds what it does. */
+/** The name, properties and inputs of an action. `Action` adds what it does. */
 export interface ActionDescription<Fields extends InputFields = InputFields> {
-  /** The folder's and the image's name. */
+  /** The name of the folder and the image. */
   readonly name: string;
-  /** One line, for `--help`, lists and the registry. */
+  /** One line for `--help`, lists and the registry. */
   readonly summary: string;
-  /** Whether running it a second time leaves the machine as after the first. */
+  /** Whether a second run leaves the machine in the state that the first run left. */
   readonly idempotent: boolean;
   readonly input: Fields;
-  /** What a person who runs it by hand must confirm; undefined if there is nothing to confirm or it is confirmed. */
+  /**
+   * Returns the question that a user who runs the action by hand must confirm. Undefined if nothing needs confirmation or it
+   * was given.
+   */
   question?(input: InputOf<NoInfer<Fields>>): string | undefined;
-  /** Rules that span fields, as problems that name them with `nameInput`. */
+  /** Checks rules that span several fields. Returns problems, which name fields with `nameInput`. */
   check?(input: InputOf<NoInfer<Fields>>, nameInput: NameInput): readonly string[];
 }
 
@@ -64,7 +67,7 @@ interface Common {
   readonly description: string;
 }
 
-/** Text to a value by `read`, whose undefined means that the text is not one. */
+/** Makes a schema that converts text with `read`, which returns undefined for invalid text. */
 function textAs<T>(read: (text: string) => T | undefined, expected: string): z.ZodMiniType<T, string> {
   const schema = z.pipe(
     z.string(),
@@ -74,7 +77,7 @@ function textAs<T>(read: (text: string) => T | undefined, expected: string): z.Z
       return value;
     }),
   );
-  // A pass means that `read` gave a value, which the schema's type cannot express.
+  // A value that passes came from `read`, which the schema's type cannot express.
   return schema as unknown as z.ZodMiniType<T, string>;
 }
 
@@ -143,7 +146,7 @@ export const integer = <
   }, `is not a whole number from ${options.min} to ${options.max}`),
 });
 
-/** What a text must look like; the message follows its name. */
+/** The required form of a text. The message follows the name of the value. */
 interface Pattern {
   readonly pattern: RegExp;
   readonly expected: string;
@@ -162,7 +165,7 @@ export const text = <
   }, options.expected),
 });
 
-/** Text that a parser reads, whose undefined means that the text is invalid. */
+/** An input read by a parser that returns undefined for invalid text. */
 export const parsedText = <
   T,
   const O extends Common & {
@@ -178,7 +181,7 @@ export const parsedText = <
   schema: textAs(options.read, options.expected),
 });
 
-/** A list whose items have a pattern. */
+/** An input with a list of items that match a pattern. */
 export const list = <
   const O extends Common & Pattern & { readonly default?: string; readonly required?: true },
 >(
@@ -192,7 +195,7 @@ export const list = <
   }, options.expected),
 });
 
-/** Items of a fixed vocabulary with commas between them. */
+/** An input with items of a fixed vocabulary, separated by commas. */
 export const choiceList = <
   const V extends string,
   const O extends Common & { readonly default?: string; readonly required?: true },
@@ -213,7 +216,7 @@ export const choiceList = <
   ),
 });
 
-/** Items with commas between them; empty ones are left out. */
+/** Splits at commas and leaves out empty items. */
 export function listItems(given: string): readonly string[] {
   return given
     .split(",")
@@ -221,14 +224,14 @@ export function listItems(given: string): readonly string[] {
     .filter((item) => item !== "");
 }
 
-/** A path that the action reads from, whatever its content. */
+/** The path of a file that the action reads, whatever its content. */
 export const inputFile = <const O extends Common & { readonly required?: true }>(options: O) => ({
   ...options,
   type: "file" as const,
   schema: z.string().check(z.minLength(1, { error: "is empty" })),
 });
 
-/** A path that the action writes to. */
+/** The path of a file that the action writes. */
 export const outputFile = <const O extends Common & { readonly required?: true }>(options: O) => ({
   ...options,
   type: "file" as const,
@@ -241,7 +244,7 @@ const SecretText = z.pipe(
   z.transform((given: string) => new Secret(given)),
 );
 
-/** A secret in the environment, never a flag. */
+/** A secret in the environment, which has no flag. */
 export const secret = <const O extends Common>(options: O) => ({
   ...options,
   type: "text" as const,
@@ -249,7 +252,7 @@ export const secret = <const O extends Common>(options: O) => ({
   schema: SecretText,
 });
 
-/** A secret in a file; the line break at its end does not belong to it. */
+/** A secret in a file. A line break at the end of the file is not part of it. */
 export const secretFile = <const O extends Common>(options: O) => ({
   ...options,
   type: "file" as const,
@@ -257,7 +260,7 @@ export const secretFile = <const O extends Common>(options: O) => ({
   schema: SecretText,
 });
 
-/** A document in a file, or on stdin as `-`. */
+/** A document in a file, or on stdin for `-`. */
 export const textFile = <const O extends Common>(options: O) => ({
   ...options,
   type: "file" as const,

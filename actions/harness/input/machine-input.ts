@@ -14,7 +14,7 @@ import {
   text,
 } from "./input.ts";
 
-/** The boot mode, in this project's word and in Rufio's. */
+/** The boot mode in this project's terms and in Rufio's. */
 export const bootModeInput = {
   mode: choice(["uefi", "legacy", "keep"], {
     env: "MODE",
@@ -47,7 +47,7 @@ export const stateTimeout = duration({
   default: "120s",
 });
 
-/** Credentials have no place in it: the BMC's answers, logs and results show the URL. */
+/** The expected form of an image URL. It has no credentials, because the BMC's answers, logs and results show the URL. */
 export const MEDIA_URL_EXPECTED =
   "is not an http, https, nfs, cifs or smb URL of an image, host:/path or //host/share/path, without credentials";
 
@@ -56,12 +56,12 @@ const readMediaUrl = (given: string) => {
   return parseImageAddress(url) ? url : undefined;
 };
 
-/** Which virtual drive is meant. */
+/** The virtual drive to use. */
 export const mediaDriveInput = {
   mediaDrive: text({
     env: "MEDIA_DRIVE",
     description: "Name of the virtual drive, as list-virtual-media shows it; chosen by type if empty",
-    // A vendor's ID, or the path of the resource.
+    // A vendor's ID or the path of the resource.
     pattern: /^[\x21-\x7e][\x20-\x7e]{0,255}$/,
     expected: "is not the name of a virtual drive",
   }),
@@ -71,7 +71,7 @@ export const mediaDriveInput = {
   }),
 };
 
-/** An image, and the credentials that the BMC fetches it with. */
+/** An image and the credentials with which the BMC fetches it. */
 export const mediaInput = {
   mediaUrl: parsedText({
     env: "MEDIA_URL",

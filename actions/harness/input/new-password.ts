@@ -21,15 +21,15 @@ export interface PasswordContext {
 
 export interface NewPassword {
   readonly password?: Secret;
-  /** Set for a generated one: whether an earlier run that was cut off may have set it already. */
+  /** Whether an earlier run that was interrupted may have set this generated password already. */
   readonly mayBeSet?: boolean;
 }
 
 /**
- * Calls `use` with the user's new password, if there is to be one. A generated one is on disk, beside its final
- * place as `<file>.new`, before the BMC hears of it, and takes its place when `use` resolved: whenever the
- * process dies, the password in force is in one of the two. What an earlier run left in `.new` is used again,
- * because the BMC may have taken it, and is never removed.
+ * Calls `use` with the user's new password, if there is to be one. A generated password is written to `<file>.new` before it
+ * is sent to the BMC, and the file is renamed to its final name when `use` has resolved. If the process dies at any time,
+ * the valid password is in one of the two files. A password that an earlier run left in `.new` is used again, because the
+ * BMC may have accepted it, and is never removed.
  */
 export async function withNewPassword<T>(
   { input, log, nameInput }: PasswordContext,
@@ -54,7 +54,7 @@ export async function withNewPassword<T>(
   return result;
 }
 
-/** What a dry run needs of the new password: one of the same shape, and that its file can be written. */
+/** Returns a placeholder for the new password in a dry run. Checks that its file can be written. */
 export async function passwordToPlan({
   input,
   nameInput,
@@ -94,10 +94,10 @@ async function onDisk<T>(nameInput: NameInput, work: () => Promise<T>): Promise<
   }
 }
 
-/** An action that is cut short, or is wrong itself, does not know how far it got. */
+/** The classes of errors after which it is unknown how far the action got. */
 const IN_DOUBT = ["cancelled", "internal", "timeout"];
 
-/** A password that was refused is no use; one that may be in force must be found. */
+/** Removes a password that was refused, which is useless. A password that may be in force is kept. */
 async function tidied(error: BmcError, { mayBeSet }: NewPassword, candidate: string): Promise<BmcError> {
   if (!mayBeSet && !error.uncertain && !IN_DOUBT.includes(error.class)) {
     await removeCandidate(candidate).catch(() => undefined);
@@ -107,16 +107,19 @@ async function tidied(error: BmcError, { mayBeSet }: NewPassword, candidate: str
   return new BmcError(error.class, message, { cause: error, uncertain: error.uncertain });
 }
 
-// IPMI 1.5 keeps 16 bytes of a password (IPMI 2.0 section 22.30), and some BMCs still do.
+// IPMI 1.5 keeps 16 bytes of a password (IPMI 2.0 section 22.30), and so do some newer BMCs.
 const LENGTH = 16;
-/** No characters that look alike; only special characters that BMC web pages and shells accept. */
+/**
+ * The kinds of characters, without characters that look alike and with only the special characters that BMC web pages and
+ * shells accept.
+ */
 const KINDS = ["abcdefghijkmnopqrstuvwxyz", "ABCDEFGHJKLMNPQRSTUVWXYZ", "23456789", "-_.+"] as const;
 
-/** A random password with a character of each kind, which is what BMCs' rules ask for. */
+/** Generates a random password with a character of each kind, because the rules of many BMCs require this. */
 export function generatePassword(): Secret {
   const all = KINDS.join("");
   const characters = Array.from({ length: LENGTH }, (_, index) => pick(KINDS[index] ?? all));
-  // The first ones are of known kinds, so all change places (Fisher and Yates).
+  // Shuffled (Fisher and Yates), because the first characters are of known kinds.
   for (let last = LENGTH - 1; last > 0; last -= 1) {
     const other = randomInt(last + 1);
     [characters[last], characters[other]] = [characters[other] ?? "", characters[last] ?? ""];

@@ -3,18 +3,18 @@ import { access, lstat, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Secret } from "../../../shared/secret.ts";
 
-/** Ends a complete candidate. One without it was cut off during the write, before it was sent to a BMC. */
+/** The end of a complete candidate. Without it the write was interrupted, before the password was sent to a BMC. */
 const END = "\n";
 const WRITABLE_BY_OTHERS = 0o022;
-/** Errors of filesystems that cannot, or may not, sync a folder. */
+/** Errors of filesystems that cannot or may not sync a folder. */
 const UNSYNCABLE = new Set(["EACCES", "EINVAL", "EISDIR", "ENOTSUP", "EPERM"]);
 
-/** Holds the new password until the BMC accepts it. */
+/** Returns the file that holds the new password until the BMC accepts it. */
 export function candidateOf(file: string): string {
   return `${file}.new`;
 }
 
-/** Rejects where `file` could not be replaced by a rename. Writes nothing. */
+/** Rejects if `file` could not be replaced by a rename. Writes nothing. */
 export async function checkPlace(file: string): Promise<void> {
   const folder = dirname(file);
   await access(`${folder}/.`, constants.W_OK | constants.X_OK);
@@ -23,19 +23,19 @@ export async function checkPlace(file: string): Promise<void> {
   if (there.isSymbolicLink()) throw new Error(`${file} is a symbolic link, which is not followed`);
   if (!there.isFile()) throw new Error(`${file} exists and is not a file`);
   const { dev } = await stat(folder, { bigint: true });
-  // A container may have the file, not its folder, as a volume: a file beside it would be lost with the container.
+  // In a container the file, and not its folder, may be a volume: a file next to it would be lost with the container.
   if (there.dev !== dev) throw new Error(`${file} is a separate mount: mount its folder instead`);
 }
 
 /**
- * The candidate of an earlier run; undefined if there is none or it is incomplete. Rejects if another user may have
- * written it and so knows the password.
+ * Reads the candidate of an earlier run. Resolves to undefined if there is none or it is incomplete. Rejects if another user
+ * may have written it and therefore knows the password.
  */
 export async function readCandidate(path: string): Promise<Secret | undefined> {
   const there = await statOf(path);
   if (!there) return undefined;
   if (!there.isFile()) throw new Error(`${path} exists and is not a file`);
-  // The file may have been replaced since `lstat`: check what was opened.
+  // The file may have been replaced since `lstat`, so the check uses the opened file.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const { uid, mode } = await file.stat();
@@ -64,7 +64,7 @@ export async function writeCandidate(path: string, password: Secret): Promise<vo
   await syncFolder(path);
 }
 
-/** Replaces the file with the candidate atomically: a reader finds the old password or the new one. */
+/** Replaces the file with the candidate atomically, so that a reader finds the old password or the new one. */
 export async function adoptCandidate(file: string): Promise<void> {
   await rename(candidateOf(file), file);
   await syncFolder(file);

@@ -1,7 +1,7 @@
 import type { RaidLimits } from "../../../shared/bmc/operations/raid.ts";
 import { choice, duration, text } from "./input.ts";
 
-/** What set-raid and clear-raid share. */
+/** The inputs that set-raid and clear-raid share. */
 export const raidInput = {
   controller: text({
     env: "RAID_CONTROLLER",

@@ -13,16 +13,16 @@ import { nameInputs } from "./setting-name.ts";
 export type ConnectionSources = ValueSources & TextSources;
 
 export interface ReadConnection {
-  /** Undefined when it, or a problem, is not there. */
+  /** Undefined if the connection is missing or has a problem. */
   readonly connection: Connection | undefined;
-  /** Secret inputs of the action, by variable. */
+  /** The action's secret inputs by variable. */
   readonly secretInputs: SecretInputs;
 }
 
 const SecretInputs = z.record(z.string(), z.string());
 export type SecretInputs = Readonly<Record<string, string>>;
 
-/** The connection, whole from a file or field by field. */
+/** Reads the connection, either as a whole from a file or field by field. */
 export async function readConnection(
   sources: ConnectionSources,
   problems: string[],
@@ -70,7 +70,7 @@ async function readWhole(
 
 const NOTHING: ReadConnection = { connection: undefined, secretInputs: {} };
 
-/** Takes the secret inputs off a connection; others than a worker write none. */
+/** Separates the secret inputs from a connection. Only a worker writes them into the connection file. */
 function split(resolved: unknown): { readonly whole: unknown; readonly secretInputs: SecretInputs } {
   if (typeof resolved !== "object" || resolved === null || !("secretInputs" in resolved)) {
     return { whole: resolved, secretInputs: {} };
@@ -80,7 +80,7 @@ function split(resolved: unknown): { readonly whole: unknown; readonly secretInp
   return parsed.success ? { whole, secretInputs: parsed.data } : { whole: resolved, secretInputs: {} };
 }
 
-/** Reads a secret from a separate file; returns a problem and no text if it cannot be read. */
+/** Reads a secret from a separate file. Returns a problem instead of text if that fails. */
 async function readBeside(
   path: string,
   file: string,

@@ -24,7 +24,7 @@ export type ReadInput<Fields extends InputFields> =
   | { readonly ok: true; readonly input: ActionInput<Fields> }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Reads and checks everything before anything is sent. Every problem is found, not just the first. */
+/** Reads and checks everything before anything is sent. Reports every problem, not only the first. */
 export async function readInput<Fields extends InputFields>(
   action: ActionDescription<Fields>,
   given: ConnectionSources,
@@ -60,7 +60,7 @@ async function readFields<Fields extends InputFields>(
       if (field.required) problems.push(missingValue(field, nameInputs(sources)));
       continue;
     }
-    // A password is rotated in the file that it comes from.
+    // A password may be rotated in the file that it comes from.
     const forbidden = field.written ? { ...places, files: [] } : places;
     const misplaced = given && field.type === "file" ? await placeProblem(given.text, forbidden) : undefined;
     if (given && misplaced !== undefined) {
@@ -73,13 +73,13 @@ async function readFields<Fields extends InputFields>(
     if (parsed.success) read[name] = parsed.data;
     else problems.push(wrongValue(field, given ?? { text, from: field.env }, parsed.error.issues));
   }
-  // Every field with a default or required was read, or is among the problems and the input is not used.
+  // Every field that is required or has a default was read; otherwise there is a problem and the input is not used.
   return read as InputOf<Fields>;
 }
 
 /**
- * What is wrong with an action's variables and flags, as far as it shows before the action runs: without the files that they
- * name, and without the connection, which the worker adds.
+ * Returns what is wrong with an action's variables and flags, as far as it can be known before the action runs: without the
+ * files that they name and without the connection, which the worker adds.
  */
 export function givenProblems(
   action: ActionDescription,

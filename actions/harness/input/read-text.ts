@@ -5,24 +5,24 @@ import { withoutLineEnd } from "../../../shared/contract/secret-doubt.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import type { InputField } from "./input.ts";
 
-/** Far above any connection with its CA bundle. */
+/** A limit far above the size of any connection with its CA bundle. */
 const LIMIT_BYTES = 1_048_576;
-/** A worker writes the connection at once; a forgotten terminal must not hang the action. */
+/** A time limit, because a forgotten terminal must not block the action; a worker writes the connection at once. */
 const LIMIT_MS = 10_000;
 
 export interface TextSources {
-  /** Opened only when it is read. */
+  /** Opens stdin. Called only if it is read. */
   readonly stdin: () => AsyncIterable<Uint8Array>;
   readonly signal: AbortSignal;
   readonly limitMs?: number;
 }
 
-/** Text, or a problem to append to the name of its source; it never quotes what was read. */
+/** Text, or a problem to append to the name of its source. A problem never quotes what was read. */
 export type TextRead =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly problem: string };
 
-/** Reads UTF-8 text from a file, or from stdin when the path is `-`, within a limited size and time. */
+/** Reads UTF-8 text from a file, or from stdin if the path is `-`, within a limited size and time. */
 export async function readText(
   path: string,
   { stdin, signal, limitMs = LIMIT_MS }: TextSources,
@@ -35,7 +35,7 @@ export async function readText(
   }
 }
 
-/** A blocking read of a pipe would occupy a thread that Node joins when it exits. */
+/** Opens a file without blocking reads: such a read of a pipe would occupy a thread for which Node waits at exit. */
 function openFile(path: string): AsyncIterable<Uint8Array> {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   return fstatSync(fd).isFIFO()
@@ -72,7 +72,10 @@ function describeProblem(thrown: unknown, limitMs: number): string {
     : `cannot be read (${code})`;
 }
 
-/** The text of a field: its value, or the content of the file that it names. Undefined with a problem. */
+/**
+ * Reads the text of a field: its value, or the content of the file that it names. Resolves to undefined and adds a problem
+ * if that fails.
+ */
 export async function readValue(
   { fromFile, secret }: Pick<InputField, "fromFile" | "secret">,
   { text, from }: GivenValue,

@@ -3,7 +3,7 @@ import { SECURE_BOOT_DATABASES } from "../../../shared/bmc/operations/secure-boo
 import { BootDevice, BootMode, PowerState } from "../../../shared/contract/vocabulary.ts";
 import { USER_ROLES } from "./user-input.ts";
 
-/** Parts of results that several actions have, for their references. */
+/** Parts of the results of several actions, for their references. */
 
 export const powerState = z
   .enum(PowerState.options)
@@ -162,7 +162,7 @@ export const raidData = z.strictObject({
   pending: z.boolean().describe("Whether the BMC keeps a change for the next boot"),
 });
 
-/** The field of a result that names what could not be read. */
+/** The field of a result that lists what could not be read. */
 export const unread = (description: string) =>
   z
     .array(

@@ -2,17 +2,17 @@ import type { z } from "zod";
 import type { ActionResult } from "../../../shared/contract/result.ts";
 
 /**
- * What an action's README and its registry entry say beyond its input. Each action has one in `reference.ts`,
- * which no program loads.
+ * What an action's README and registry entry say in addition to its inputs. Each action has one in `reference.ts`, which no
+ * program loads.
  */
 export interface ActionReference {
   /** The action's own variables in the example template, which also has `MACHINE`. */
   readonly environment: Readonly<Record<string, string>>;
   /** Volumes of the example template, if the action reads or writes files: `/host/path:/path:ro`. */
   readonly volumes?: readonly string[];
-  /** Words under which the registry finds it, beyond those of all actions. */
+  /** Keywords for the registry, in addition to the keywords of all actions. */
   readonly keywords: readonly string[];
-  /** It reads and sends nothing that changes anything, so that a dry run is no different. */
+  /** Whether the action only reads, so that a dry run is the same as a run. */
   readonly readsOnly?: true;
   /**
    * The most round trips that the example takes with nothing known of the BMC: login and read-back included, logout not. A user slot or
@@ -21,7 +21,7 @@ export interface ActionReference {
   readonly mostRoundTrips: { readonly redfish?: number; readonly ipmi?: number };
   /** It asks again until something has happened; how often depends on the host. */
   readonly polls?: true;
-  /** What the result holds beside what every result does; each field with a description. */
+  /** The fields of the result in addition to the fields of every result, each with a description. */
   readonly output: {
     readonly before?: z.ZodType;
     readonly after?: z.ZodType;
@@ -35,7 +35,7 @@ type GivenReference = Omit<ActionReference, "environment" | "result"> & {
   readonly result: Omit<ActionResult, "action" | "machine" | "ok">;
 };
 
-/** The reference of an action whose example succeeds, by default with Redfish and without variables. */
+/** Makes the reference of an action. By default its example succeeds with Redfish and sets no variables. */
 export function actionReference(
   action: string,
   { environment = {}, ...given }: GivenReference,

@@ -1,6 +1,6 @@
 import { lstat, open, rename, rm } from "node:fs/promises";
 
-/** Replaces a file atomically; only its owner may read it. Returns why it failed. */
+/** Replaces a file atomically with one that only its owner can read. Returns why that failed. */
 export async function replaceFile(path: string, content: string | Uint8Array): Promise<string | undefined> {
   const part = partOf(path);
   try {
@@ -13,7 +13,7 @@ export async function replaceFile(path: string, content: string | Uint8Array): P
   }
 }
 
-/** Checks, as far as possible, whether `replaceFile` will succeed. Returns why not. */
+/** Checks, as far as possible, whether `replaceFile` would succeed. Returns why not. */
 export async function probeReplace(path: string): Promise<string | undefined> {
   const part = partOf(path);
   try {
@@ -30,7 +30,7 @@ function partOf(path: string): string {
   return `${path}.part`;
 }
 
-/** An existing file is a leftover, or a link that another user made. */
+/** Creates a new file. An existing one is a leftover, or a link that another user made. */
 async function createAnew(path: string, content: string | Uint8Array): Promise<void> {
   await rm(path, { force: true });
   const file = await open(path, "wx", 0o600);

@@ -1,7 +1,7 @@
 import { SECURE_BOOT_DATABASES } from "../../../shared/bmc/operations/secure-boot-key.ts";
 import { boolean, choice } from "./input.ts";
 
-/** What the actions that change a Secure Boot key share. */
+/** The inputs that the actions that change a Secure Boot key share. */
 export const secureBootKeyInput = {
   database: choice(SECURE_BOOT_DATABASES, {
     env: "DATABASE",

@@ -8,7 +8,10 @@ import { inventoryLine, type NameOption } from "../../../shared/contract/name-op
 import { connectionFieldTable, connectionFile } from "./connection-input.ts";
 import type { NameInput } from "./input.ts";
 
-/** Names an input that is given as it is given, and others like those that are: connection fields like the connection's. */
+/**
+ * Returns a function that names inputs: an input that is given is named in the form in which it was given, and other inputs
+ * in the form of the given ones. Connection fields follow the form of the connection.
+ */
 export function nameInputs(sources: ValueSources): NameInput {
   const { env, flags } = sources;
   const byFlag = Object.keys(flags);
@@ -27,7 +30,7 @@ export function nameInputs(sources: ValueSources): NameInput {
   };
 }
 
-/** Returns how to name an option of the connection; a connection file has the option names of the inventory. */
+/** Returns a function that names an option of the connection. Options of a connection file have the names of the inventory. */
 export function nameOptions(sources: ValueSources): NameOption {
   if (givenValue(connectionFile.env, sources)) return inventoryLine;
   const nameInput = nameInputs(sources);

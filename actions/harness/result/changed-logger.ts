@@ -1,9 +1,9 @@
 import { isLogged, type LogFields, type Logger, type LogLevel } from "../../../shared/logger.ts";
 
-/** Deeper values are of no use in a log. */
+/** The depth of values that are logged. */
 const DEEPEST = 20;
 
-/** Applies `change` to every text in a value. Errors become what loggers write of them. */
+/** Applies `change` to every text in a value. Errors are first converted to what loggers write for them. */
 function mapTexts(value: unknown, change: (text: string) => string, depth = 0): unknown {
   if (typeof value === "string") return change(value);
   if (typeof value !== "object" || value === null) return value;
@@ -28,8 +28,8 @@ function mapFieldTexts(
 }
 
 /**
- * Wraps a log so that `change` is applied to every text in it, a BMC's own words among them. Lines below `least`, which `log` does
- * not write, are dropped before.
+ * Wraps a log so that `change` is applied to every text in it, including a BMC's words. Lines below the level `least`, which
+ * `log` does not write, are dropped first.
  */
 export function changedLogger(
   log: Logger,

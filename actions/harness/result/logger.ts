@@ -1,12 +1,12 @@
 import { isLogged, type LogFields, type Logger, type LogLevel } from "../../../shared/logger.ts";
 import type { OpenLog } from "./open-pino.ts";
 
-/** Pino's numbers for the levels. */
+/** The numbers of the levels in pino. */
 const PINO_LEVELS: Readonly<Record<LogLevel, number>> = { debug: 20, info: 30, warn: 40, error: 50 };
 
-/** A logger that loads pino with the first line it writes: most of an action's start is what it imports. */
+/** A logger that loads pino when it writes the first line, because imports take most of an action's start. */
 export interface ActionLogger extends Logger {
-  /** Resolves when every line so far is written. */
+  /** Resolves when all lines so far are written. */
   flush(): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ interface Line {
   readonly message: string;
 }
 
-/** JSON lines on stderr, readable text if that is a terminal. Every line has `context`. */
+/** Creates a logger that writes JSON lines to stderr, or readable text if stderr is a terminal. Every line has `context`. */
 export function createActionLogger(least: LogLevel, context: LogFields): ActionLogger {
   let sink: Promise<OpenLog> | undefined;
   let last: Promise<void> = Promise.resolve();
@@ -39,7 +39,7 @@ export function createActionLogger(least: LogLevel, context: LogFields): ActionL
   };
 }
 
-/** A logger that passes JSON lines to a callback, for an action that shares its process with others. */
+/** Creates a logger that passes JSON lines to a callback, for an action that shares its process with others. */
 export function createLineLogger(
   least: LogLevel,
   context: LogFields,
@@ -53,7 +53,10 @@ export function createLineLogger(
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }
 
-/** Undefined if JSON cannot express it: a log line must not fail the action. Errors are written as pino writes them. */
+/**
+ * Formats a line as JSON, with errors as pino writes them. Returns undefined if JSON cannot express it, because a log line
+ * must not fail the action.
+ */
 function asJson(line: Readonly<Record<string, unknown>>): string | undefined {
   try {
     return JSON.stringify(line, (_, value: unknown) =>

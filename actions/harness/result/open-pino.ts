@@ -6,11 +6,11 @@ import { changedLogger } from "./changed-logger.ts";
 
 export interface OpenLog {
   readonly logger: Logger;
-  /** Clears what is not part of the log. */
+  /** Clears the line of progress, which is not part of the log. */
   end(): void;
 }
 
-/** A logger that writes to stderr: JSON lines, or readable text and a line of progress when that is a terminal. */
+/** Opens a logger that writes to stderr: JSON lines, or readable text and a line of progress if stderr is a terminal. */
 export async function openPino(level: string, context: LogFields): Promise<OpenLog> {
   const options = { level, base: context, timestamp: pino.stdTimeFunctions.isoTime };
   if (!process.stderr.isTTY) {

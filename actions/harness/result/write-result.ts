@@ -9,9 +9,9 @@ import type { Environment } from "../../../shared/tracing/variables.ts";
 import { replaceFile } from "../input/replace-file.ts";
 import { type Output, writeText } from "./write-text.ts";
 
-/** Where a kubelet reads the termination message. */
+/** The file in which a kubelet looks for the termination message. */
 const TERMINATION_LOG = "/dev/termination-log";
-/** The kubelet keeps the end of a longer one, which is not JSON. */
+/** The size to which a kubelet cuts the message. What is left of a longer one is not JSON. */
 const TERMINATION_LOG_BYTES = 4_096;
 
 export interface ResultTargets {
@@ -20,24 +20,24 @@ export interface ResultTargets {
   readonly stderr: Output;
   /** The value of `OUTPUT`. */
   readonly format: "auto" | "text" | "table" | "json" | "yaml";
-  /** Whether the format was asked for by a flag: then nothing follows that only a worker reads. */
+  /** Whether a flag set the format. Then nothing else is written for a worker. */
   readonly alone: boolean;
   readonly table: string | undefined;
-  /** The sentence about the result; undefined if it was said before. */
+  /** The sentence about the result; undefined if it was already printed. */
   readonly sentence: string | undefined;
   readonly resultFile: GivenValue | undefined;
 }
 
 /**
- * Writes the result everywhere it is expected, stdout last. Off a terminal its last line is the result as JSON, unless a flag
- * asked for another format. Returns why the file could not be written.
+ * Writes the result to all its destinations, with stdout last. If stdout is not a terminal, its last line is the result as
+ * JSON, unless a flag set another format. Returns why the file could not be written.
  */
 export async function writeResult(result: ActionResult, targets: ResultTargets): Promise<string | undefined> {
   const { env, stdout, stderr, resultFile } = targets;
   const line = resultLine(result);
   const problem = resultFile === undefined ? undefined : await replaceFile(resultFile.text, line);
   const workerFile = env[WORKER_RESULT_FILE];
-  // For a worker that was restarted; a running one reads stdout.
+  // For a worker that restarts; a running worker reads stdout.
   if (workerFile) await replaceFile(workerFile, line);
   if (existsSync(TERMINATION_LOG)) {
     await writeFile(TERMINATION_LOG, terminationLine(result)).catch(() => undefined);
@@ -48,7 +48,7 @@ export async function writeResult(result: ActionResult, targets: ResultTargets):
   return problem && `${resultFile?.from} ${resultFile?.text} cannot be written: ${problem}`;
 }
 
-/** What goes to stdout, and the sentence where it goes to stderr. */
+/** Returns what goes to stdout, and the sentence if it goes to stderr. */
 async function shownResult(
   result: ActionResult,
   line: string,
@@ -72,7 +72,7 @@ async function shownResult(
   return { text: parts.length === 0 ? "" : `${parts.join("\n\n")}\n` };
 }
 
-/** One sentence for people: `node-01: on (redfish, 0.3 s)`. */
+/** Returns a sentence for people: `node-01: on (redfish, 0.3 s)`. */
 export function sentenceOf(result: ActionResult, host: string | undefined): string {
   const { action, class: errorClass, durationMs, machine, message, ok, provider } = result;
   const subject = machine ?? host ?? action;
@@ -81,18 +81,21 @@ export function sentenceOf(result: ActionResult, host: string | undefined): stri
   return `${subject}: ${messageOf(result)} (${facts.join(", ")})`;
 }
 
-/** The message without the provider, for where that is shown beside it. */
+/** Returns the message without the provider, for use where the provider is shown separately. */
 export function messageOf({ message, provider }: ActionResult): string {
   const via = ` via ${provider}`;
   return message.endsWith(via) ? message.slice(0, -via.length) : message;
 }
 
-/** Escapes more than JSON requires: terminals obey these characters, and some readers split lines at them. */
+/**
+ * Formats the result as one line. Escapes more than JSON requires, because terminals obey some characters and some readers
+ * split lines at them.
+ */
 export function resultLine(result: ActionResult): string {
   return `${printable(JSON.stringify(result))}\n`;
 }
 
-/** The result, without data and hint if a kubelet would cut it. */
+/** Formats the result, without data and hint if a kubelet would cut it. */
 export function terminationLine(result: ActionResult): string {
   const line = resultLine(result);
   if (Buffer.byteLength(line) <= TERMINATION_LOG_BYTES) return line;
@@ -100,7 +103,7 @@ export function terminationLine(result: ActionResult): string {
   return resultLine(rest);
 }
 
-/** The result of an action that failed before it reached its BMC. */
+/** Makes the result of an action that failed before it reached its BMC. */
 export function failedResult(name: string, error: BmcError): ActionResult {
   return {
     action: name,

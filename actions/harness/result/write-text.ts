@@ -4,11 +4,11 @@ import { printableLines } from "../../../shared/printable.ts";
 export type Output = NodeJS.WritableStream & { readonly isTTY?: boolean };
 
 /**
- * Writes text, safe for a terminal, and resolves once it is written. A reader that has closed its end is not an error:
- * the exit code is enough.
+ * Writes text that is safe for a terminal, and resolves when it is written. A closed pipe is not an error, because the exit
+ * code is enough.
  */
 export function writeText(stream: Output, text: string): Promise<void> {
-  // It stays: a broken pipe is reported after the callback, too.
+  // The listener stays, because a broken pipe is reported after the callback too.
   if (!stream.listeners("error").includes(ignore)) stream.on("error", ignore);
   return new Promise((resolve) => {
     stream.write(printableLines(text), () => resolve());
@@ -16,5 +16,5 @@ export function writeText(stream: Output, text: string): Promise<void> {
 }
 
 function ignore(): void {
-  // The callback of the write says it, too.
+  // The callback of the write reports it too.
 }

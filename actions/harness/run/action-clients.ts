@@ -16,9 +16,9 @@ export interface ActionClientsOptions
   readonly trace?: ActionTrace | undefined;
 }
 
-/** The clients of one action, counted and closed together, whatever its result. */
+/** The clients of one action, which are counted and closed together. */
 export class ActionClients {
-  /** The one that chooses a provider itself. */
+  /** The client that chooses its provider itself. */
   readonly bmc: BmcClient;
   readonly #connection: Connection;
   readonly #options: ActionClientsOptions;
@@ -40,7 +40,7 @@ export class ActionClients {
     return client;
   }
 
-  /** The first that answered. */
+  /** The first provider that answered. */
   get provider(): SessionProvider | undefined {
     return this.#all.find(({ provider }) => provider !== undefined)?.provider;
   }
@@ -55,13 +55,13 @@ export class ActionClients {
     return this.#all.reduce((sum, { roundTrips }) => sum + roundTrips, 0);
   }
 
-  /** Complete once they are closed. */
+  /** The hint for the next action on the same BMC. Complete when the clients are closed. */
   get hint(): unknown {
     const learned = this.#single.map(({ hint }) => hint);
     return mergeHints(this.bmc.hint, learned);
   }
 
-  /** Never throws. */
+  /** Closes all clients. Never rejects. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all(this.#all.map((client) => client.close()));

@@ -17,19 +17,19 @@ export interface AttemptOptions<Fields extends InputFields> {
   readonly signal: AbortSignal;
 }
 
-/** Before the timeout, a BMC that is still busy is a failure that says so. */
+/** How long before the timeout to stop waiting for a busy BMC, so that the failure can say that it is busy. */
 const BUSY_MARGIN_MS = 10_000;
 
-/** How one attempt of an action ended. */
+/** The result of one attempt of an action. */
 export interface Attempt {
   readonly report: Partial<ActionReport> | undefined;
-  /** Undefined if it succeeded. */
+  /** Undefined if the attempt succeeded. */
   readonly error: BmcError | undefined;
-  /** Closed. */
+  /** The clients of the attempt, which are closed. */
   readonly clients: ActionClients;
 }
 
-/** Runs an action once, in at most `leftMs` of its timeout. Never rejects; sessions are closed when it resolves. */
+/** Runs an action once, for at most `leftMs` of its timeout. Never rejects. Sessions are closed when it resolves. */
 export async function attemptOnce<Fields extends InputFields>(
   { action, input, redact, signal, ...options }: AttemptOptions<Fields>,
   leftMs: number,
@@ -53,7 +53,7 @@ export async function attemptOnce<Fields extends InputFields>(
     report = await withTimeout(leftMs, signal, run, clock);
   } catch (thrown) {
     const hasReport = thrown instanceof ActionFailure;
-    // A report says itself what was done.
+    // A report already says what was done.
     const sent = hasReport || soFar ? "" : describeWrite(clients.lastWrite, clock);
     const limit = `${common.timeout / 1_000} s (${nameInput("TIMEOUT")})`;
     const failure = describeFailure(thrown, signal, { leftMs, limit, sent });
@@ -79,7 +79,7 @@ function describeFailure(
   return reached ? new BmcError("timeout", `not finished within ${limit}${sent}`, { cause: error }) : error;
 }
 
-/** A stop does not undo what was sent. */
+/** Describes what was sent, because a stop does not undo it. */
 function describeWrite(last: LastWrite | undefined, clock: Clock): string {
   if (!last) return "";
   if (!last.accepted) return "; a change was being sent, and the BMC may carry it out";

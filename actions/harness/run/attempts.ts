@@ -6,7 +6,7 @@ import { shortened } from "../../../shared/printable.ts";
 import type { InputFields } from "../input/input.ts";
 import { type Attempt, type AttemptOptions, attemptOnce } from "./attempt.ts";
 
-/** Failures that another attempt may not meet again. A refused login is never repeated, because accounts lock. */
+/** Failures that may not occur again in another attempt. A refused login is never repeated, because accounts lock. */
 const MAY_PASS: ReadonlySet<ErrorClass> = new Set<ErrorClass>([
   "unreachable",
   "busy",
@@ -16,23 +16,29 @@ const MAY_PASS: ReadonlySet<ErrorClass> = new Set<ErrorClass>([
   "bmc",
 ]);
 
-/** The attempts themselves repeat what passes within seconds; a BMC that restarts takes a minute or more. */
+/**
+ * The backoff between attempts. An attempt itself retries what passes within seconds; a BMC that restarts takes a minute or
+ * more.
+ */
 const BACKOFF: Backoff = { firstMs: 10_000, maxMs: 60_000, jitter: 0.2 };
 
-/** Characters of an earlier attempt's reason: the message is one line and begins with the last attempt. */
+/**
+ * The number of characters of an earlier attempt's reason in the message, which is one line and begins with the last
+ * attempt.
+ */
 const LONGEST_REASON = 200;
 
 export interface Attempts {
-  /** At least one, in order. */
+  /** The attempts in order; at least one. */
   readonly made: readonly [Attempt, ...Attempt[]];
   readonly last: Attempt;
-  /** For the message of the result, about all of them; undefined without retries. */
+  /** Extends the message of the result with all attempts. Undefined without retries. */
   readonly describe: ((message: string) => string) | undefined;
 }
 
 /**
- * Runs an action, and again after a failure that may pass, as often as `RETRIES` says. All attempts share the action's timeout and
- * none overlaps another. Each has a client of its own, so that it reads the state before it sends anything.
+ * Runs an action, and again after a failure that may pass, up to `RETRIES` times. All attempts share the action's timeout
+ * and run one after the other. Each has its own client, so that it reads the state before it sends anything.
  */
 export async function runAttempts<Fields extends InputFields>(
   options: AttemptOptions<Fields>,
@@ -46,7 +52,7 @@ export async function runAttempts<Fields extends InputFields>(
   let last = made[0];
   if (retries === 0) return { made, last, describe: undefined };
   const reasons: string[] = [];
-  // Redacted before it is cut: a part of a secret is not recognized.
+  // Redacted before it is cut, because a part of a secret would not be recognized.
   const short = ({ message }: BmcError) => shortened(redact(message), LONGEST_REASON);
   for (let attempt = 1; ; attempt += 1) {
     const { error } = last;
@@ -82,12 +88,15 @@ export async function runAttempts<Fields extends InputFields>(
   }
 }
 
-/** Why a failure is the last one, for the message: empty if the message says it already. Undefined if the action may run again. */
+/**
+ * Returns why a failed action is not repeated, for the message; empty if the message already says it. Returns undefined if
+ * the action may run again.
+ */
 function unrepeatable(error: BmcError, signal: AbortSignal, hasTime: boolean): string | undefined {
   if (signal.aborted) return "";
   if (!MAY_PASS.has(error.class))
     return `; not repeated, because a failure of class ${error.class} does not pass`;
-  // Only a look at the machine can tell what the BMC did.
+  // Only reading the machine's state can tell what the BMC did.
   if (error.uncertain) return "; not repeated, because the BMC may have carried it out";
   return hasTime ? undefined : "; not repeated, because the time is over";
 }
@@ -96,7 +105,10 @@ function succeededAt(attempt: number, most: number, reasons: readonly string[]):
   return attempt === 1 ? "" : `; succeeded at attempt ${attempt} of ${most}${reasonsText(reasons)}`;
 }
 
-/** ` (1, 2: redfish: connection refused; 3: …)`: each reason once, and that of the last attempt not again. */
+/**
+ * Formats the reasons of earlier attempts, ` (1, 2: redfish: connection refused; 3: …)`: each reason once, without the last
+ * attempt's.
+ */
 function reasonsText(reasons: readonly string[], last?: string): string {
   if (reasons.length === 0) return "";
   const numbered = reasons.map((reason, index) => ({ reason, number: index + 1 }));

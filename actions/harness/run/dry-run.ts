@@ -6,11 +6,11 @@ import type { ActionContext, ActionReport } from "../action.ts";
 import type { InputFields } from "../input/input.ts";
 
 export interface DryRunData {
-  /** In order; empty when it is so already. */
+  /** The requests in order; empty if the machine is already in the requested state. */
   readonly wouldSend: readonly string[];
 }
 
-/** What an action says of a plan in place of carrying it out; `now` is the present state for people. */
+/** Makes the report of a dry run from a plan. `now` formats the present state. */
 export function reportPlan<State>({ before, steps }: Plan<State>, now: string): ActionReport<DryRunData> {
   return {
     ...defined({ before }),
@@ -20,7 +20,7 @@ export function reportPlan<State>({ before, steps }: Plan<State>, now: string): 
   };
 }
 
-/** What would be sent, for people; `now` may be empty. */
+/** Describes what would be sent. `now` may be empty. */
 export function describeSteps(steps: readonly string[], now: string): string {
   const would = steps.length === 0 ? "nothing would be sent" : `would send ${steps.join(", then ")}`;
   return `${now === "" ? "" : `now ${now}, `}${would}`;
@@ -28,7 +28,7 @@ export function describeSteps(steps: readonly string[], now: string): string {
 
 type RunContext = Pick<ActionContext<InputFields>, "bmc" | "dryRun" | "signal">;
 
-/** What the boot device actions share: the dry run, the change, the report. */
+/** Runs a boot device action: the dry run, or the change and its report. */
 export async function runBoot(
   { bmc, dryRun, signal }: RunContext,
   request: BootRequest,
@@ -40,7 +40,7 @@ export async function runBoot(
   return await bmc.setBoot(request, signal);
 }
 
-/** What the power actions share: the dry run, the change, the report. */
+/** Runs a power action: the dry run, or the change and its report. */
 export async function runPower(
   { bmc, dryRun, signal }: RunContext,
   request: PowerRequest,

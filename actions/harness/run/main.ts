@@ -5,7 +5,7 @@ import type { InputFields } from "../input/input.ts";
 import { createActionLogger } from "../result/logger.ts";
 import { runProgram } from "./program.ts";
 
-/** The program of one action in this process, which it ends. */
+/** Runs the program of one action in this process and ends the process. */
 export async function main<Fields extends InputFields>(
   action: Action<Fields>,
   argv: readonly string[] = process.argv.slice(2),
@@ -37,7 +37,7 @@ async function ask(question: string, signal: AbortSignal): Promise<boolean> {
   return confirm(question, signal);
 }
 
-/** The first SIGTERM or SIGINT cancels and lets the action clean up; the second ends it at once. */
+/** Listens for SIGTERM and SIGINT. The first cancels the action, which then cleans up; the second ends the process at once. */
 function listenForStop() {
   const controller = new AbortController();
   let received: StopSignal | undefined;

@@ -24,24 +24,24 @@ type Ask = (question: string, signal: AbortSignal) => Promise<boolean>;
 export interface ProgramHost {
   readonly argv: readonly string[];
   readonly env: Environment;
-  /** Milliseconds since the epoch. */
+  /** When the program started, in milliseconds since the epoch. */
   readonly startedMs: number;
   readonly clock?: Clock | undefined;
   readonly stdin: () => AsyncIterable<Uint8Array>;
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Aborted by the first signal, with a `BmcError` of class `cancelled`. */
+  /** Aborted by the first signal with a `BmcError` of class `cancelled`. */
   readonly signal: AbortSignal;
-  /** Asks a person; undefined if there is no terminal. */
+  /** Asks the user a question; undefined without a terminal. */
   readonly ask?: Ask | undefined;
-  /** The signal that aborted it. */
+  /** Returns the signal that aborted the action. */
   readonly stoppedBy: () => StopSignal | undefined;
   readonly openLog: (level: LogLevel, context: LogFields) => ActionLogger;
-  /** Takes what ends the program after an uncaught error, and resolves to the exit code. */
+  /** Registers the function that ends the program after an uncaught error and resolves to the exit code. */
   readonly onUncaught: (end: (thrown: Error) => Promise<number>) => void;
 }
 
-/** The program of one action: input, run, result. Resolves to the exit code. */
+/** Runs the program of one action: reads the input, runs the action, writes the result. Resolves to the exit code. */
 export async function runProgram<Fields extends InputFields>(
   action: Action<Fields>,
   host: ProgramHost,
@@ -76,7 +76,7 @@ export async function runProgram<Fields extends InputFields>(
   };
   const asked = commonInput.output.schema.safeParse(givenValue(commonInput.output.env, given)?.text);
   const format = asked.success ? asked.data : "auto";
-  /** Without a table. */
+  /** Ends the program with an error, without a table. */
   const fail = (error: BmcError, sayIt: boolean) => {
     const result = failedResult(action.name, error);
     return end(result, { format, sentence: sayIt ? sentenceOf(result, undefined) : undefined });
@@ -95,7 +95,7 @@ export async function runProgram<Fields extends InputFields>(
   }
 
   const { common, connection, own } = read.input;
-  // The worker's policy has allowed the machine; it gives no flags, and the connection in a file.
+  // A worker's policy has allowed the machine; a worker gives no flags, and the connection in a file.
   const isByHand = !isForWorker || argv.length > 0;
   const question = isByHand && !common.dryRun ? action.question?.(own) : undefined;
   if (question !== undefined) {
@@ -116,7 +116,7 @@ interface Shown extends Pick<ResultTargets, "format"> {
   readonly sentence: string | undefined;
 }
 
-/** For people, why nothing was sent; `answer` is undefined if there was no terminal to ask on. */
+/** Explains why nothing was sent. `answer` is undefined if there was no terminal to ask on. */
 export function notConfirmed(answer: false | undefined): string {
   if (answer === false) return "not confirmed, nothing was sent";
   return "not confirmed, nothing was sent: without a terminal, confirm with --yes or YES=true";

@@ -16,10 +16,10 @@ import type { ActionTrace } from "../trace/action-trace.ts";
 import type { Attempt } from "./attempt.ts";
 import { runAttempts } from "./attempts.ts";
 
-/** Failures that are about how this BMC behaves. */
+/** Failures that depend on how this BMC behaves. */
 const WORTH_RECORDING: readonly ErrorClass[] = ["protocol", "bmc", "verify", "internal"];
 
-/** Runs an action against its BMC and says how it ended. Never rejects; sessions are closed when it resolves. */
+/** Runs an action against its BMC and returns its result. Never rejects. Sessions are closed when it resolves. */
 export async function runAction<Fields extends InputFields>(
   action: Action<Fields>,
   input: ActionInput<Fields>,
@@ -41,7 +41,7 @@ export async function runAction<Fields extends InputFields>(
   },
 ): Promise<ActionResult> {
   const { own, common, connection } = input;
-  // BMCs quote what they refuse, down to the header with the password.
+  // BMCs quote what they refuse, even the header with the password.
   const redact = redactor({ username: connection.username, connection, own });
   const log = changedLogger(wholeLog, redact, common.logLevel);
   trace?.hide(redact, connection.username);
@@ -79,7 +79,10 @@ export async function runAction<Fields extends InputFields>(
   };
 }
 
-/** Whether the machine has changed: a write that was sent and not refused counts, unless the action has found that it had no effect. */
+/**
+ * Whether the machine has changed. A write that was sent and not refused counts, unless the action has found that it had no
+ * effect.
+ */
 function changedBy(made: readonly Attempt[], last: Attempt): boolean | undefined {
   if (made.slice(0, -1).some(mayHaveChanged)) return true;
   return last.report?.changed ?? (last.error && mayHaveChanged(last) ? true : undefined);
@@ -89,7 +92,10 @@ function mayHaveChanged({ clients, report }: Attempt): boolean {
   return clients.lastWrite !== undefined || report?.changed === true;
 }
 
-/** The state that the first attempt to read it reports; what was read after a change is not the state before. */
+/**
+ * Returns the state that was read by the first attempt that read it, because a later attempt may have read it after a
+ * change.
+ */
 function stateBefore(made: readonly Attempt[]): unknown {
   const first = made.find((attempt) => attempt.report?.before !== undefined || mayHaveChanged(attempt));
   return first?.report?.before;

@@ -9,7 +9,7 @@ type UserContext = Pick<ActionContext<InputFields>, "bmc" | "dryRun" | "log" | "
   readonly input: PasswordInput;
 };
 
-/** What create-user and update-user share: the new password, the dry run, the change, the report. */
+/** Runs create-user or update-user: the new password, then the dry run, or the change and its report. */
 export async function runPutUser(
   { bmc, input, dryRun, log, nameInput, signal }: UserContext,
   request: Omit<UserRequest, "password" | "mayBeSet">,
@@ -31,7 +31,7 @@ function withPlace(report: UserReport, file: string | undefined): UserReport {
   return { ...report, summary: `${report.summary}, it is in ${file}` };
 }
 
-/** For people: `user deploy as operator`, `user deploy as readonly (disabled)`. */
+/** Describes a user: `user deploy as operator`, `user deploy as readonly (disabled)`. */
 export function describeUser({ name, role, enabled }: BmcUser): string {
   return `user ${name} as ${role}${enabled ? "" : " (disabled)"}`;
 }

@@ -18,26 +18,26 @@ import { failedResult, resultLine } from "../result/write-result.ts";
 import { openTrace } from "../trace/open-trace.ts";
 import { runAction } from "./run-action.ts";
 
-/** What a process would be given. */
+/** What a process of the action would be given. */
 export interface WithinRequest {
   readonly env: Readonly<Record<string, string>>;
   readonly argv: readonly string[];
   readonly stdin: string;
-  /** Called with each log line, as JSON. */
+  /** Called with each log line as JSON. */
   readonly onLine: (line: string) => void;
-  /** Called with each line of spans, where `env` asks for them. */
+  /** Called with each line of spans, if `env` asks for spans. */
   readonly onSpans?: (line: string) => void;
   /** Replaces the connection's providers. */
   readonly provider?: Provider | undefined;
   readonly clock?: Clock | undefined;
   readonly signal: AbortSignal;
-  /** The signal that an abort of `signal` replaces. */
+  /** Returns the signal that an abort of `signal` stands for. */
   readonly stoppedBy: () => StopSignal;
 }
 
 /**
- * Runs an action as its program would, inside this process: nothing of the process is read or written but what the
- * request holds. Never rejects.
+ * Runs an action in this process in the same way as its program would. Uses only what the request holds and nothing of the
+ * process. Never rejects.
  */
 export async function runWithin(
   action: Action,
@@ -51,7 +51,7 @@ export async function runWithin(
 async function run(action: Action, request: WithinRequest): Promise<ActionResult> {
   const { env, argv, onLine, onSpans, provider, clock, signal, stoppedBy } = request;
   const failed = (error: BmcError) => failedResult(action.name, error);
-  // The program's own handler of the signal does the same.
+  // The program's own signal handler does the same.
   const stop = new AbortController();
   const onStop = () => stop.abort(new BmcError("cancelled", `cancelled by ${stoppedBy()}`));
   if (signal.aborted) onStop();
@@ -68,7 +68,7 @@ async function run(action: Action, request: WithinRequest): Promise<ActionResult
 
     const read = await readInput(action, { ...given, stdin: () => once(request.stdin), signal: stop.signal });
     const problems = [...flags.problems, ...(read.ok ? [] : read.problems)];
-    // A program shows its help instead of running; here nothing would show it.
+    // A program prints its help instead of running, but here nothing would print it.
     if (flags.print) problems.push(`--${flags.print} cannot be used in a worker`);
     let result: ActionResult;
     if (stop.signal.aborted) result = failed(BmcError.from(stop.signal.reason));
@@ -92,7 +92,10 @@ async function run(action: Action, request: WithinRequest): Promise<ActionResult
   }
 }
 
-/** What shares a process with its worker sends nothing to a collector that a template names. */
+/**
+ * Removes the collector's variables: an action in the worker's process must not send anything to a collector that a template
+ * names.
+ */
 function withoutCollector(env: WithinRequest["env"]): Environment {
   return { [ACTION_TRACES]: env[ACTION_TRACES], [TRACE_PARENT]: env[TRACE_PARENT] };
 }

@@ -13,31 +13,31 @@ import {
 } from "../../../shared/tracing/variables.ts";
 import { version } from "../../../shared/version.ts";
 
-/** A line of this length is within what readers of results accept. */
+/** The number of spans per line. Readers of results accept lines of this length. */
 const SPANS_A_LINE = 200;
 const SERVICE_NAME = "pbnj-worker-action";
 
 export interface TraceStart {
   readonly action: string;
   readonly env: Environment;
-  /** When the action began, milliseconds since the epoch (default: now). */
+  /** When the action started, in milliseconds since the epoch. Defaults to now. */
   readonly startedMs?: number;
-  /** Takes what goes to stdout, with its line end. */
+  /** Writes text, which includes its line break, to stdout. */
   readonly write: (text: string) => Promise<void>;
 }
 
-/** The trace of one action, or its part of one. */
+/** The trace of one action, or its part of a longer trace. */
 export interface ActionTrace {
   readonly tracer: Tracer;
-  /** Wraps a client so that its operations are spans. */
+  /** Wraps a client so that its operations become spans. */
   watch(client: BmcClient): BmcClient;
   /** Redacts the texts of spans. */
   hide(redact: (text: string) => string, username: string | undefined): void;
-  /** Ends the action's own span and sends all spans. Never rejects; returns why sending failed, in one line. */
+  /** Ends the action's own span and sends all spans. Never rejects. Resolves to the reason in one line if sending failed. */
   finish(result: ActionResult): Promise<string | undefined>;
 }
 
-/** Undefined if the trace that this belongs to is not recorded. */
+/** Opens the trace of an action. Returns undefined if the trace to which it belongs is not recorded. */
 export function openActionTrace({ action, env, startedMs, write }: TraceStart): ActionTrace | undefined {
   const parent = parseTraceParent(env[TRACE_PARENT]);
   if (!isSampled(parent, env)) return undefined;
@@ -96,7 +96,9 @@ async function writeLines(
   }
 }
 
-/** Decides like a parent-based sampler. Only "never" among the values of `OTEL_TRACES_SAMPLER` applies to a single action. */
+/**
+ * Decides like a parent-based sampler. For a single action, the only value of `OTEL_TRACES_SAMPLER` that matters is "never".
+ */
 function isSampled(parent: TraceParent | undefined, env: Environment): boolean {
   if (parent) return parent.sampled;
   return !/^(parentbased_)?always_off$/.test(env["OTEL_TRACES_SAMPLER"]?.trim() ?? "");
@@ -108,7 +110,7 @@ function resourceOf(env: Environment): Readonly<Record<string, string>> {
   return { "service.version": version, ...given, "service.name": name };
 }
 
-/** A user name is not a secret, but private. Matches it as a whole word only. */
+/** Redacts the user name as well, which is private although not secret. It is matched as a whole word only. */
 function hiding(redact: (text: string) => string, username: string | undefined): (text: string) => string {
   if (!username) return redact;
   const name = new RegExp(`(?<!\\w)${username.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}(?!\\w)`, "g");
@@ -125,11 +127,11 @@ function cleaned(span: FinishedSpan, clean: (text: string) => string): FinishedS
   return { ...span, name, attributes, ...defined({ failure: failure && clean(failure) }) };
 }
 
-/** Wraps a client so that each operation is a span with its name, such as `setPower`. */
+/** Wraps a client so that each operation becomes a span with its name, such as `setPower`. */
 function tracedClient(client: BmcClient, tracer: Tracer): BmcClient {
   return new Proxy(client, {
     get(target, name) {
-      // Its private fields know no proxy.
+      // Called on the target, because private fields do not work through a proxy.
       const member: unknown = Reflect.get(target, name, target);
       if (typeof member !== "function") return member;
       const call = (given: readonly unknown[]) => Reflect.apply(member, target, given);

@@ -1,7 +1,7 @@
 import { ACTION_TRACES, tracesEndpoint } from "../../../shared/tracing/variables.ts";
 import type { ActionTrace, TraceStart } from "./action-trace.ts";
 
-/** Undefined without a request for traces, for which no code is loaded then. */
+/** Opens a trace. Returns undefined if no traces are requested; then no code is loaded. */
 export async function openTrace(start: TraceStart): Promise<ActionTrace | undefined> {
   if (!start.env[ACTION_TRACES] && tracesEndpoint(start.env) === undefined) return undefined;
   const { openActionTrace } = await import("./action-trace.ts");

@@ -7,13 +7,13 @@ import {
   tracesProtocol,
 } from "../../../shared/tracing/variables.ts";
 
-/** No collector is worth more of an action's time. */
+/** The time limit for sending, so that a slow collector does not delay the action. */
 const LONGEST_MS = 1_000;
 
 /**
- * Sends spans to the collector that the environment names, once: OTLP over HTTP as JSON, which collectors take beside
- * protobuf.
- * Never rejects; gives why it failed, in one line without the address, which may hold a password.
+ * Sends spans once to the collector that the environment names, as JSON in OTLP over HTTP, which collectors accept as well
+ * as protobuf. Never rejects. Resolves to the reason in one line if it failed, without the address, which may contain a
+ * password.
  */
 export async function postSpans(env: Environment, body: string): Promise<string | undefined> {
   const protocol = tracesProtocol(env);

@@ -17,13 +17,13 @@ const HEADER = "# Written by pbnj-worker inventory import.\n";
 export interface ComposedInventory {
   readonly text: string;
   readonly secrets: readonly SecretFile[];
-  /** How many machines have no user name, so that the inventory has no credentials for them. */
+  /** The number of machines without a user name, for which the inventory has no credentials. */
   readonly withoutCredentials: number;
 }
 
 /**
- * Writes an inventory that refers to secrets in `<folder>/<machine>/`, whether they exist or not. It is valid for the
- * worker; otherwise the problems of all machines are returned, each with its place in the input.
+ * Composes an inventory that refers to secrets in `<folder>/<machine>/`, whether they exist or not. The inventory is valid
+ * for the worker; otherwise the problems of all machines are returned, each with its place in the input.
  */
 export function composeInventory(
   { machines, defaults, shared }: Pick<Imported, "machines" | "defaults" | "shared">,
@@ -63,7 +63,10 @@ function refused(problems: readonly Problem[]) {
   return { ok: false, problems } as const;
 }
 
-/** A password file without a user name would be invalid, except for services that need only a token. */
+/**
+ * Whether a machine has a complete login. A password file without a user name would be invalid, except for services that
+ * need only a token.
+ */
 function hasLogin({ username, entry }: ImportedMachine): boolean {
   const required = requiredCredentials(entry);
   return required.includes("username") ? username !== undefined : required.length > 0;
@@ -95,7 +98,7 @@ function problemsOf(
         ({ path, message }) => `${path.map(String).join(".")} ${message}`,
       );
   const written = JSON.stringify(entry);
-  // stdout shows them as escapes, so that the inventory would mean something else.
+  // stdout prints these characters as escapes, which would change what the inventory means.
   if (printable(written) !== written) problems.push("has invisible characters");
   if (password && !hasLogin(machine)) problems.push("a password without a user name");
   for (const [key, value] of Object.entries(
@@ -121,7 +124,7 @@ function duplicates(machines: readonly ImportedMachine[]): readonly Problem[] {
   });
 }
 
-/** Without undefined values and maps of them. */
+/** Removes undefined values and maps that hold nothing else. */
 function pruned(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const kept = Object.entries(value)

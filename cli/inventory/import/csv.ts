@@ -8,7 +8,7 @@ import { type Imported, type ImportedMachine, refusedInput } from "./imported-ma
 
 type Field = "name" | "host" | "username" | "password" | "providers" | "port";
 
-/** The header names that are known, in lower case, without anything but letters and digits. */
+/** The known header names in lower case, with only their letters and digits. */
 const HEADERS: Readonly<Record<Field, readonly string[]>> = {
   name: ["name", "hostname", "machine", "machinename", "node", "nodename", "server", "servername"],
   host: [
@@ -28,9 +28,9 @@ const PROVIDER_SYNONYMS: ReadonlyMap<string, string> = new Map([
   ["ipmilan", "ipmi"],
   ["intelamt", "amt"],
 ]);
-/** Columns of most lists, which an inventory does not need. */
+/** Common columns that an inventory does not need. */
 const UNUSED = ["mac", "macaddress", "bmcmac", "ipmimac", "bmcmacaddress"];
-/** Excel writes semicolons in many languages. */
+/** The possible delimiters. Excel writes semicolons in many languages. */
 const DELIMITERS = [",", ";", "\t"];
 const LARGEST_LINE_BYTES = 65_536;
 
@@ -39,7 +39,7 @@ interface Row {
   readonly info: Info;
 }
 
-/** Reads CSV (RFC 4180) with a header line. `file` is for messages. */
+/** Reads CSV (RFC 4180) with a header line. `file` appears in messages. */
 export function readCsv(text: string, file: string): Imported {
   let rows: readonly Row[];
   try {
@@ -83,7 +83,7 @@ function parseRows(text: string): readonly Row[] {
   const [delimiter = ","] = DELIMITERS.toSorted(
     (one, other) => occurrences(first, other) - occurrences(first, one),
   );
-  // The types do not know that `info` changes the result.
+  // The types do not express that `info` changes the result.
   return parse(text, {
     bom: true,
     delimiter,
@@ -100,7 +100,7 @@ function occurrences(text: string, part: string): number {
   return text.split(part).length;
 }
 
-/** Never quotes the file, which contains passwords. */
+/** Describes an error of the parser without quoting the file, which contains passwords. */
 function csvProblem(thrown: unknown, file: string): readonly [source: string, message: string] {
   if (!(thrown instanceof CsvError)) throw thrown;
   const line: unknown = Reflect.get(thrown, "lines");

@@ -21,7 +21,7 @@ import { readRufio } from "./rufio.ts";
 
 const OWNER_ONLY = 0o700;
 
-/** The files of these secrets that exist. */
+/** Returns those files of the secrets that exist. */
 async function existingSecrets(folder: string, secrets: readonly SecretFile[]): Promise<readonly string[]> {
   const existing: string[] = [];
   for (const { machine, file } of secrets) {
@@ -31,13 +31,13 @@ async function existingSecrets(folder: string, secrets: readonly SecretFile[]): 
   return existing;
 }
 
-/** Writes each secret into the folder of its machine, which only the owner can read. Rejects with one line. */
+/** Writes each secret into the folder of its machine, which only the owner can read. Rejects with a message of one line. */
 async function writeSecrets(folder: string, secrets: readonly SecretFile[]): Promise<void> {
   await makeFolder(folder, OWNER_ONLY);
   for (const { machine, file, secret } of secrets) {
     const own = join(folder, machine);
     await mkdir(own, { mode: OWNER_ONLY }).catch(() => undefined);
-    // A link would lead to a folder that others may read.
+    // A link could lead to a folder that others can read.
     if (!(await lstat(own)).isDirectory()) throw new Error(`${own} is not a folder`);
     await chmod(own, OWNER_ONLY);
     const path = join(own, file);
@@ -49,7 +49,7 @@ async function writeSecrets(folder: string, secrets: readonly SecretFile[]): Pro
 const COMMAND = "pbnj-worker inventory import";
 const IRONIC = "ironic";
 const STDOUT = "-";
-/** Where the inventory expects secrets that are not imported. */
+/** Where the inventory expects secrets if none are imported. */
 const DEFAULT_SECRETS = "secrets";
 
 export interface ImportFlags {
@@ -66,7 +66,7 @@ const READERS: Readonly<Record<Format, (text: string, file: string) => Imported>
   rufio: readRufio,
 };
 
-/** Writes an inventory from another format. Resolves to the exit code; ends the process for a wrong command line. */
+/** Writes an inventory from another format. Resolves to the exit code, or ends the process if the command line is wrong. */
 export async function importInventory(
   path: string | undefined,
   flags: ImportFlags,
@@ -120,7 +120,7 @@ interface Target {
   readonly force: boolean;
 }
 
-/** Checks everything before it writes anything. Rejects with one line. */
+/** Checks everything before writing anything. Rejects with a message of one line. */
 async function write({ text, secrets }: ComposedInventory, { output, folder, force }: Target): Promise<void> {
   const exists = output !== STDOUT && (await lstat(output).catch(() => undefined)) !== undefined;
   const existing = [
@@ -143,7 +143,10 @@ async function replace(path: string, text: string): Promise<void> {
   if (problem !== undefined) throw new Error(`cannot write ${path}: ${problem}`);
 }
 
-/** Path of the secrets in the inventory: relative to its folder, or absolute if that is not known. */
+/**
+ * Returns the path of the secrets in the inventory: relative to the inventory's folder, or absolute if that folder is not
+ * known.
+ */
 function secretsPath({ output, secrets }: ImportFlags): string {
   if (secrets === undefined) return DEFAULT_SECRETS;
   return output === STDOUT ? resolve(secrets) : relative(dirname(resolve(output)), resolve(secrets)) || ".";
@@ -182,13 +185,13 @@ type Format = (typeof FORMATS)[number];
 
 const KUBERNETES = /(?:^|[{,])\s*"?apiVersion"?\s*:/m;
 
-/** Guesses from the text: Kubernetes objects are YAML or JSON with an `apiVersion`, and MAAS prints JSON. */
+/** Guesses the format from the text: Kubernetes objects are YAML or JSON with an `apiVersion`, and MAAS prints JSON. */
 function detectFormat(text: string): Format {
   if (KUBERNETES.test(text)) return "rufio";
   return /^\s*[[{]/.test(text) ? "maas" : "csv";
 }
 
-/** Reads a file or, for `-`, stdin. Rejects with a `FileProblem` or a system error; stdin is bounded as files are. */
+/** Reads a file or, for `-`, stdin, both up to the same size. Rejects with a `FileProblem` or a system error. */
 async function readSource(path: string): Promise<string> {
   if (path !== "-") return readTextFile(path);
   const chunks: Buffer[] = [];

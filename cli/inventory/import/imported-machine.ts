@@ -1,9 +1,9 @@
 import type { Problem } from "../../../shared/document/problem.ts";
 import type { Secret } from "../../../shared/secret.ts";
 
-/** A machine of another format. */
+/** A machine read from another format. */
 export interface ImportedMachine {
-  /** Where it is in the input, for messages: `machines.csv:3`, `machine abc123`. */
+  /** The place in the input for messages: `machines.csv:3`, `machine abc123`. */
   readonly source: string;
   readonly name: string;
   /** The inventory's entry without name and credentials; undefined keys count as absent. */
@@ -14,7 +14,7 @@ export interface ImportedMachine {
   readonly kg?: Secret;
 }
 
-/** A file of one secret, below the folder of its machine. */
+/** A file with one secret, inside the folder of its machine. */
 export interface SecretFile {
   readonly machine: string;
   readonly file: "password" | "kg";
@@ -23,19 +23,19 @@ export interface SecretFile {
 
 export interface Imported {
   readonly machines: readonly ImportedMachine[];
-  /** The common values of all machines, including credentials, in the inventory's form. */
+  /** The values that all machines have in common, including credentials, in the inventory's form. */
   readonly defaults?: Readonly<Record<string, unknown>>;
-  /** The secret of these defaults. */
+  /** The secret that these defaults refer to. */
   readonly shared?: SecretFile;
-  /** What the inventory cannot express. */
+  /** Problems with parts that the inventory cannot express and that were left out. */
   readonly skipped: readonly Problem[];
-  /** With any of these, nothing is written. */
+  /** Problems that prevent the inventory from being written. */
   readonly problems: readonly Problem[];
-  /** What else to say. */
+  /** Further messages for the user. */
   readonly notes: readonly string[];
 }
 
-/** A document that is not in the format. */
+/** Returns the result for a document that is not in the expected format. */
 export function refusedInput(source: string, message: string): Imported {
   return { machines: [], skipped: [], problems: [{ source, message }], notes: [] };
 }

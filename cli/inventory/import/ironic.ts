@@ -7,17 +7,20 @@ import { count } from "../../../shared/count.ts";
 import { MachineName } from "../../../worker/machines/inventory-schema.ts";
 import { type Imported, type ImportedMachine, refusedInput } from "./imported-machine.ts";
 
-/** Where the folder of secrets has the password of all nodes. */
+/** The name under which the folder of secrets holds the password of all nodes. */
 const IRONIC_SECRET = "ironic";
 const TIMEOUT_MS = 300_000;
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Lists the nodes of the Ironic that the variables of an action by hand name. `folder` is that of secrets. */
+/**
+ * Lists the nodes of the Ironic service that the connection variables name, the same as for an action run by hand. `folder`
+ * is the folder of secrets.
+ */
 export async function listIronic(env: Variables, folder: string): Promise<Imported> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const problems: string[] = [];
-  // A node is required here, although all nodes are listed.
+  // The schema requires a node, although all nodes are listed.
   const asked = { ...env, IRONIC_NODE: "any" };
   const { connection } = await readConnection({ env: asked, flags: {}, stdin: noInput, signal }, problems);
   if (problems.length > 0 || !connection?.ironic) {
@@ -42,7 +45,7 @@ export async function listIronic(env: Variables, folder: string): Promise<Import
   };
 }
 
-/** A name that an inventory does not take gives way to the UUID. */
+/** Converts a node. Its UUID replaces a name that an inventory does not accept. */
 function machineOf({ uuid, name }: ListedNode): ImportedMachine {
   const usable = MachineName.safeParse(name?.toLowerCase());
   if (!usable.success) return { source: `node ${uuid}`, name: uuid.toLowerCase(), entry: nodeEntry(uuid) };

@@ -8,7 +8,9 @@ import { type Imported, type ImportedMachine, refusedInput } from "./imported-ma
 
 const Text = z.optional(z.nullable(z.string()));
 
-/** The fields that are read of `power_parameters`: those of canonical/maas, src/provisioningserver/drivers/power/. */
+/**
+ * The fields of `power_parameters` that are read. They are defined in canonical/maas, src/provisioningserver/drivers/power/.
+ */
 const PowerParameters = z.object({
   power_address: Text,
   power_user: Text,
@@ -75,7 +77,7 @@ export function readMaas(text: string, file: string): Imported {
   return { machines: imported, skipped, problems: [], notes: [] };
 }
 
-/** The machine, or why it cannot be imported. */
+/** Returns the machine, or the reason why it cannot be imported. */
 function readMachine(
   { hostname, system_id, power_type }: MaasMachine,
   found: unknown,
@@ -122,7 +124,7 @@ const PRIVILEGES: ReadonlyMap<string, string> = new Map([
 function ipmi(parameters: PowerParameters): Translated {
   const { power_driver: driver, cipher_suite_id: suite, power_user: username } = parameters;
   if (driver === "LAN") return "uses IPMI 1.5 (power_driver LAN), which is not supported";
-  // Empty is FreeIPMI's default, 3, which the machine may not need: this project's default is tried instead.
+  // Empty is FreeIPMI's default, 3, which may not be what the machine needs: this project's default is tried instead.
   if (suite && !["3", "17"].includes(suite)) return `uses cipher suite ${suite}: only 3 and 17 are supported`;
   return {
     entry: {
@@ -174,13 +176,13 @@ function isObject(value: unknown): value is object {
 
 const MOST_DOCUMENTS = 10_000;
 
-/** Parses JSON documents that follow one another, as `cat` joins files. Throws a `SyntaxError` for anything else. */
+/** Parses JSON documents that follow one another, as after `cat`. Throws a `SyntaxError` for anything else. */
 function parseJsonDocuments(text: string): readonly unknown[] {
   const documents: unknown[] = [];
   let depth = 0;
   let start = 0;
   let inString = false;
-  // Each character is read once: the text may be 16 MiB of anything.
+  // Reads each character once, because the text may be 16 MiB of arbitrary content.
   for (let at = 0; at < text.length; at += 1) {
     const character = text[at];
     if (inString) {

@@ -81,7 +81,7 @@ function readMachines(machines: readonly Found[], secrets: ReadonlyMap<string, u
       return [];
     }
     try {
-      // The worker names machines of several namespaces in this form.
+      // The worker uses names of this form for machines of several namespaces.
       const name = hasNamespaces ? `${at.name}.${at.namespace}` : at.name;
       return [
         { source, name, entry: entryOf(content.source), ...loginOf(content.source, at.namespace, secrets) },
@@ -94,7 +94,7 @@ function readMachines(machines: readonly Found[], secrets: ReadonlyMap<string, u
   return { machines: imported, skipped, problems, notes };
 }
 
-/** A connection file has durations in milliseconds and secrets; an inventory has neither. */
+/** Converts a connection file, which has durations in milliseconds and secrets, to an inventory entry, which has neither. */
 function entryOf(source: ConnectionSource): ImportedMachine["entry"] {
   const { username: _, password: _password, homeassistant, ...entry } = connectionDocument(source);
   if (homeassistant === undefined) return entry;
@@ -105,7 +105,10 @@ function entryOf(source: ConnectionSource): ImportedMachine["entry"] {
   };
 }
 
-/** Throws a `FileProblem` about a value that is no user name or password. Without the Secret there is no login. */
+/**
+ * Reads the login of a machine; there is none without the Secret. Throws a `FileProblem` about a value that is not a user
+ * name or password.
+ */
 function loginOf({ connection }: ConnectionSource, namespace: string, secrets: ReadonlyMap<string, unknown>) {
   const login = loginUse(connection, namespace);
   if (!login) return {};
@@ -116,7 +119,7 @@ function loginOf({ connection }: ConnectionSource, namespace: string, secrets: R
   const read = (key: "username" | "password") => {
     if (!login.keys.includes(key)) return undefined;
     try {
-      // The API server prefers stringData, too.
+      // The API server also prefers stringData.
       const plain = valueUnder(stringData, key);
       const encoded = valueUnder(data, key);
       if (plain === undefined && encoded === undefined) return undefined;
@@ -138,9 +141,9 @@ function valueUnder(values: z.infer<typeof Values>, key: string): string | undef
 
 const MOST_DOCUMENTS = 100_000;
 
-/** Reads all documents of a YAML stream. Empty ones are left out. Lines are those of the stream. */
+/** Reads all documents of a YAML stream except empty ones. Line numbers are those of the stream. */
 export function parseYamlDocuments(path: string, text: string): Checked<readonly YamlDocument[]> {
-  // A line that begins with --- ends the document, wherever it is (YAML 1.2 section 9.1.2).
+  // A line that begins with --- ends the document, wherever it occurs (YAML 1.2 section 9.1.2).
   const parts = text.split(/^---(?=\s|$)/m);
   if (parts.length > MOST_DOCUMENTS) {
     return { ok: false, problems: [{ source: path, message: `has more than ${MOST_DOCUMENTS} documents` }] };
@@ -162,7 +165,7 @@ export function parseYamlDocuments(path: string, text: string): Checked<readonly
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value: documents, warnings: [] };
 }
 
-/** Moves the line of `file:line`. */
+/** Returns a function that shifts the line in `file:line`. */
 function moveBy(lines: number): (source: string) => string {
   return (source) => source.replace(/:(\d+)$/, (_, line: string) => `:${Number(line) + lines}`);
 }

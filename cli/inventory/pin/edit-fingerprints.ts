@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from "yaml";
 import { composeYaml } from "../../../shared/document/compose-yaml.ts";
 
-/** What to write into the `tls` of a machine. */
+/** What to write into the `tls` map of a machine. */
 export interface Pin {
   readonly machine: string;
   readonly fingerprint: string;
@@ -21,13 +21,13 @@ interface Keyed {
   readonly start: number;
 }
 
-/** An inventory is written in a way that this module does not edit. */
+/** The error for an inventory in a form that this module cannot edit. */
 export class EditError extends Error {
   override readonly name = "EditError";
 }
 
 /**
- * Writes fingerprints into the text of a valid inventory. Changes only their places, because printing the parsed
+ * Writes fingerprints into the text of a valid inventory. Changes only their places in the text, because printing the parsed
  * document would rewrap comments and lists. Throws an `EditError` if the result would mean anything else.
  */
 export function editFingerprints(text: string, pins: readonly Pin[]): string {
@@ -64,7 +64,7 @@ function splicesFor(machine: YAMLMap, { fingerprint, verifies }: Pin, text: stri
 
 type Values = readonly (readonly string[])[];
 
-/** Before the first key of the map. */
+/** Inserts text before the first key of the map. */
 function insertedFirst(tls: YAMLMap, values: Values, text: string): Splice {
   const [first] = tls.items;
   const start = first ? startOf(first.key) : (tls.range?.[0] ?? 0) + 1;
@@ -113,7 +113,7 @@ function lineEnd(text: string): string {
   return text.includes("\r\n") ? "\r\n" : "\n";
 }
 
-/** The document's value. Aliases become values of their own, so that a change to one is a change to one. */
+/** Returns the document's value, in which every alias is a copy, so that a change to one does not change the others. */
 function plainValue(text: string): unknown {
   const { document } = composeYaml(text);
   return document.errors.length > 0 ? undefined : JSON.parse(JSON.stringify(document.toJS()));

@@ -39,14 +39,14 @@ export interface PinFlags {
 
 interface Chosen {
   readonly path: string;
-  /** The file as it was read. */
+  /** The content of the file when it was read. */
   readonly text: string;
   readonly entries: readonly MachineEntry[];
 }
 
 type Seen = Extract<CertificateResult, { kind: "seen" }>;
 
-/** Shows certificates and records fingerprints. Resolves to the exit code; ends the process for a wrong command line. */
+/** Shows certificates and records fingerprints. Resolves to the exit code, or ends the process if the command line is wrong. */
 export async function pin(flags: PinFlags, unknown: readonly string[]): Promise<number> {
   const problems = [...unknown, ...concurrencyProblems(flags.concurrency), ...timeoutProblems(flags)];
   const chosen = choose(flags, problems);
@@ -140,7 +140,7 @@ function timeoutProblems({ timeout }: PinFlags): readonly string[] {
   return ["--timeout is not a duration from 100ms to 10m, such as 5s"];
 }
 
-/** The machines that are meant, and the file; adds what is wrong with them to `problems`. */
+/** Returns the selected machines and the file. Adds what is wrong with the selection to `problems`. */
 function choose(flags: PinFlags, problems: string[]): Chosen | undefined {
   const { inventory: path = "", machine = [], all, replace = [] } = flags;
   if (all && machine.length > 0) problems.push("--all cannot be combined with --machine");
@@ -176,7 +176,7 @@ const STATES: Readonly<Record<Comparison, string>> = {
 };
 const HEAD = ["machine", "address", "state", "subject", "issuer", "valid", "fingerprint (SHA-256)"];
 
-/** A row per machine. The last column is never cut, because people compare fingerprints. */
+/** Formats one row per machine. The last column is never cut, because people compare fingerprints. */
 function surveyTable(results: readonly CertificateResult[]): string {
   return formatTable(HEAD, results.map(rowOf));
 }

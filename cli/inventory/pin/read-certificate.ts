@@ -4,13 +4,13 @@ import { readPeerCertificate } from "../../../shared/bmc/http/peer-certificate.t
 import { type CertificateFacts, certificateFacts } from "../../../worker/doctor/certificate-facts.ts";
 
 export interface SeenCertificate extends CertificateFacts {
-  /** SHA-256 in hex. */
+  /** The SHA-256 fingerprint in hex. */
   readonly fingerprint: string;
-  /** Whether the system's authorities, or those of the endpoint's `ca`, verify it for the host's name. */
+  /** Whether the system's authorities, or the endpoint's `ca`, verify the certificate for the host's name. */
   readonly isTrusted: boolean;
 }
 
-/** Reads the certificate that an endpoint presents, as `readPeerCertificate` does. */
+/** Reads the certificate that an endpoint presents; see `readPeerCertificate`. */
 export async function readCertificate(endpoint: Endpoint, signal: AbortSignal): Promise<SeenCertificate> {
   const { certificate, isTrusted } = await readPeerCertificate(endpoint, signal);
   return {

@@ -6,7 +6,7 @@ import type { MachineEntry } from "../../../worker/machines/inventory-schema.ts"
 import { tlsEndpoints } from "../../../worker/machines/tls-endpoints.ts";
 import { readCertificate, type SeenCertificate } from "./read-certificate.ts";
 
-/** What a machine presents, or why that is unknown. */
+/** The certificate that a machine presents, or why it is unknown. */
 export type CertificateResult =
   | {
       readonly kind: "seen";
@@ -21,18 +21,21 @@ export type CertificateResult =
       readonly address: string;
       readonly error: BmcError;
     }
-  /** It is out of service: nothing is sent to it. */
+  /** The machine is out of service, so nothing was sent to it. */
   | { readonly kind: "paused"; readonly entry: MachineEntry; readonly reason: string }
-  /** It uses no TLS. */
+  /** The machine uses no TLS. */
   | { readonly kind: "skipped"; readonly entry: MachineEntry };
 
 export interface SurveyOptions {
   readonly concurrency: number;
-  /** For each connection; the machine's own `connectTimeout` if undefined. */
+  /** The timeout for each connection. If undefined, the machine's own `connectTimeout`. */
   readonly timeoutMs: number | undefined;
 }
 
-/** Reads the certificate of every machine, in their order. Rejects only when the signal aborts. */
+/**
+ * Reads the certificates of all machines. Resolves to the results in the order of the machines. Rejects only when the signal
+ * aborts.
+ */
 export function surveyCertificates(
   entries: readonly MachineEntry[],
   { concurrency, timeoutMs }: SurveyOptions,
@@ -69,7 +72,7 @@ async function surveyOne(
   }
 }
 
-/** An entry has one fingerprint, which holds for all of its providers. */
+/** Reads the certificate of all providers of an entry, which has one fingerprint for all of them. */
 async function readSame(
   endpoints: readonly Endpoint[],
   timeoutMs: number | undefined,
@@ -112,7 +115,7 @@ function compareCertificate(
   { tls }: Pick<MachineEntry, "tls">,
 ): Comparison {
   if (tls.fingerprint !== undefined) return tls.fingerprint === fingerprint ? "pinned" : "changed";
-  // Without verification the worker accepts any certificate, so that this one is not protected yet.
+  // Without verification the worker accepts any certificate, so this one does not protect it yet.
   if (isTrusted && tls.verify) return "trusted";
   return tls.caFile === undefined ? "new" : "changed";
 }

@@ -5,16 +5,16 @@ import { authority, type Endpoint } from "./endpoint.ts";
 
 type Peer = Pick<Endpoint, "host" | "port" | "nameOption">;
 
-/** A failure before anything was connected. */
+/** The error of a failure before the connection was established. */
 export function connectError(error: Error, peer: Peer): BmcError {
   return new BmcError("unreachable", `cannot connect to ${authority(peer)}: ${reasonOf(error)}`, {
     cause: error,
   });
 }
 
-/** A failure between connecting and the end of the TLS handshake. */
+/** The error of a failure between the connection and the end of the TLS handshake. */
 export function handshakeError(error: Error, peer: Peer): BmcError {
-  // System errors are the network's; the rest is OpenSSL's or the certificate check's.
+  // System errors belong to the network, others to OpenSSL or the check of the certificate.
   const errorClass = /^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE)/.test(errorCode(error)) ? "unreachable" : "tls";
   const code = errorCode(error);
   const message = `TLS with ${authority(peer)} failed: ${OUTDATED[code] ?? reasonOf(error)}`;
@@ -22,7 +22,10 @@ export function handshakeError(error: Error, peer: Peer): BmcError {
   return new BmcError(errorClass, message + remedy, { cause: error });
 }
 
-/** Only a peer that does not speak TLS has another remedy than a BMC that speaks an old one; after an alert it does. */
+/**
+ * How to fix a failed handshake. A peer that does not speak TLS needs another fix than a BMC with an old version of it; an
+ * alert shows that the peer speaks TLS.
+ */
 function handshakeRemedy(code: string, { nameOption = connectionLine }: Peer): string {
   const providers = nameOption("providers");
   if (code in OUTDATED)
@@ -32,7 +35,8 @@ function handshakeRemedy(code: string, { nameOption = connectionLine }: Peer): s
 }
 
 /**
- * A certificate that is not the pinned one. Fingerprints are SHA-256 in hex; `found` is absent without a certificate.
+ * The error of a certificate that is not the pinned one. Fingerprints are SHA-256 in hex; `found` is absent without a
+ * certificate.
  */
 export function pinError(
   { found, expected }: { readonly found: string | undefined; readonly expected: string },
@@ -43,7 +47,7 @@ export function pinError(
   return new BmcError("tls", message + acceptance(found, peer));
 }
 
-/** A certificate that Node did not verify, with the code that Node gives. */
+/** The error of a certificate that Node did not verify, with Node's code. */
 export function certificateError(
   {
     found,
@@ -61,7 +65,7 @@ export function certificateError(
   return new BmcError("tls", message + acceptance(found, peer) + ca);
 }
 
-/** How to pin the certificate that was seen. */
+/** How to pin the certificate that was presented. */
 function acceptance(fingerprint: string | undefined, { nameOption = connectionLine }: Peer): string {
   if (fingerprint === undefined) return "";
   return `; if that is the BMC's own certificate, accept it with ${nameOption("tls.fingerprint", fingerprint)}`;
@@ -69,18 +73,18 @@ function acceptance(fingerprint: string | undefined, { nameOption = connectionLi
 
 /** How far an exchange had come when it failed. */
 export interface ExchangeProgress {
-  /** The request was a write and had been sent: it may have been carried out. */
+  /** The request was a write and was sent, so it may have been carried out. */
   readonly uncertain: boolean;
   /** The answer had begun. */
   readonly answered: boolean;
 }
 
-/** Whether the peer's answer is no HTTP, or its headers are too long. */
+/** Whether the peer's answer is not HTTP, or has headers that are too long. */
 export function isMalformed(error: Error): boolean {
   return errorCode(error).startsWith("HPE_");
 }
 
-/** A failure while a request was out. */
+/** The error of a failure after the request was sent. */
 export function exchangeError(
   error: Error,
   doing: string,
@@ -101,7 +105,7 @@ export function exchangeError(
 const TOO_OLD = "the BMC speaks only TLS 1.1 or older";
 const TOO_WEAK = "the BMC offers no cipher suite, key and signature that are strong enough";
 
-/** What OpenSSL calls peers that are older than what Node accepts. */
+/** OpenSSL's codes for peers that are older than Node accepts. */
 const OUTDATED: Readonly<Record<string, string>> = {
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: TOO_OLD,
   ERR_SSL_UNSUPPORTED_PROTOCOL: TOO_OLD,
@@ -122,7 +126,7 @@ const OUTDATED: Readonly<Record<string, string>> = {
     "the BMC has only the old, unsafe TLS renegotiation (RFC 5746)",
 };
 
-/** OpenSSL's and the certificate check's. */
+/** Explanations of codes from OpenSSL and the check of the certificate. */
 const reasons: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: "self-signed certificate",
   SELF_SIGNED_CERT_IN_CHAIN: "self-signed certificate in the chain",

@@ -10,19 +10,19 @@ export interface Endpoint {
   readonly port: number;
   readonly tls: TlsOptions;
   readonly connectTimeoutMs: number;
-  /** Called when something took the connection, whatever becomes of TLS. */
+  /** Called when a host has accepted the connection, even if TLS fails afterwards. */
   readonly onReached?: () => void;
-  /** For errors; as in the inventory when absent. */
+  /** Names options in error messages. Default: as in the inventory. */
   readonly nameOption?: NameOption;
 }
 
-/** `host:port` for people and URLs, IPv6 in brackets and without its zone (RFC 3986 section 3.2.2). */
+/** Formats `host:port` for people and URLs, with IPv6 in brackets and without its zone (RFC 3986 section 3.2.2). */
 export function authority({ host, port }: Pick<Endpoint, "host" | "port">): string {
   const bare = host.replace(/%.*$/, "");
   return isIpv6(bare) ? `[${bare}]:${port}` : `${host}:${port}`;
 }
 
-/** Where a URL leads, with the connection's TLS options and time to connect. */
+/** The endpoint of a URL, with the connection's TLS options and connect timeout. */
 export function serviceEndpoint(
   url: URL,
   { tls, connectTimeoutMs }: Pick<Connection, "tls" | "connectTimeoutMs">,

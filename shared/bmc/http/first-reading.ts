@@ -3,12 +3,12 @@ import type { Clock } from "../../clock.ts";
 /** How long a reading counts as fresh. */
 const FRESH_MS = 2_000;
 
-/** What opening a session read in passing: the first reading after it, if that comes at once, needs no request. */
+/** A value that was read while a session was opened. The next reading needs no request if it follows soon enough. */
 export class FirstReading<T> {
   readonly #value: T;
   readonly #clock: Clock;
   readonly #freshMs: number;
-  /** Undefined once it is used or out of date. */
+  /** When it was read; undefined once it is used or out of date. */
   #since: number | undefined;
 
   constructor(value: T, clock: Clock, freshMs = FRESH_MS) {
@@ -18,7 +18,7 @@ export class FirstReading<T> {
     this.#since = clock.monotonicMs();
   }
 
-  /** Gives the reading once, and only soon after it was made. */
+  /** Returns the value once, and only shortly after it was read. */
   take(): T | undefined {
     const since = this.#since;
     this.#since = undefined;
@@ -27,7 +27,7 @@ export class FirstReading<T> {
       : undefined;
   }
 
-  /** To be called before a write: nothing read so far may pass for the state afterwards. */
+  /** Drops the value. Call this before a write, because earlier values must not count as the state afterwards. */
   drop(): void {
     this.#since = undefined;
   }

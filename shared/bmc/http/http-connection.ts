@@ -17,59 +17,59 @@ type Headers = Readonly<Record<string, string>>;
 
 export interface HttpRequest {
   readonly method: string;
-  /** Path and query. */
+  /** The path with its query. */
   readonly path: string;
   readonly headers: Headers;
-  /** More headers, made anew each time that the request goes out: a digest is for one request (RFC 7616 section 3.4). */
+  /** Further headers, created for each attempt, because a digest is valid for only one request (RFC 7616 section 3.4). */
   readonly authorize?: () => Headers;
-  /** A stream or form is sent once, as it is read. */
+  /** The body. A stream or form is sent only once, while it is read. */
   readonly body?: string | Readable;
-  /** What is asked, for messages: never a secret. */
+  /** What the request does, for messages. Never a secret. */
   readonly doing: string;
-  /** Whether a lost answer leaves it open if something was changed. */
+  /** Whether a lost answer leaves open if something was changed. */
   readonly isWrite: boolean;
-  /** In place of the connection's own bound. */
+  /** Overrides the connection's own limit. */
   readonly maxBodyBytes?: number;
-  /** In place of the connection's own limit. */
+  /** Overrides the connection's own timeout. */
   readonly requestTimeoutMs?: number;
 }
 
 export interface HttpAnswer {
   readonly status: number;
-  /** Names in lower case; of a repeated one the values are joined with commas. */
+  /** Headers with names in lower case. Values of a repeated header are joined with commas. */
   readonly headers: Headers;
   readonly body: Buffer;
 }
 
 export interface HttpConnectionOptions extends Endpoint {
-  /** From the moment the request is sent to the last byte of its answer. */
+  /** Time from sending the request to the last byte of its answer. */
   readonly requestTimeoutMs: number;
   readonly maxBodyBytes: number;
-  /** False takes a new connection for each request, for peers that close after an answer unannounced. */
+  /** False opens a new connection for each request, for peers that close it after an answer without notice. */
   readonly keepAlive?: boolean;
   readonly tracer?: Tracer;
-  /** Is told of every exchange, for a recording. */
+  /** Called with every exchange, for a recording. */
   readonly tap?: WireTap;
 }
 
-/** Longer than the longest pause between two polls, so that polling keeps its connection. */
+/** Longer than the longest pause between two polls, so that polling reuses its connection. */
 const KEEP_ALIVE_MS = 30_000;
-/** A connection that ends this soon after an answer was not idle: the peer closes after each answer. */
+/** A connection that ends this soon after an answer was not idle: the peer closes it after each answer. */
 const CLOSED_AT_ONCE_MS = 1_000;
-/** One such end may be a restart; as many as this are a habit. */
+/** One such end may be a restart; this many show that the peer always does it. */
 const CLOSES_BEFORE_LEARNED = 2;
 
-/** A read was lost on a connection that had served before, with no byte of its answer: it may go out again. */
+/** A read was lost on a reused connection before any byte of its answer arrived. It may be sent again. */
 class StaleConnection extends Error {
   override readonly name = "StaleConnection";
 }
 
-/** Shared by all connections of this process: an action resumes the session of an earlier one. */
+/** TLS sessions that all connections of this process share: an action resumes the session of an earlier one. */
 const tlsSessions = new TlsSessions();
 
 type OnSocket = (error: Error | null, socket?: Socket) => void;
 
-/** Gets its connections, with and without TLS, from `connect`. */
+/** An agent that gets its connections, with and without TLS, from `connect`. */
 class ConnectingAgent extends Agent {
   readonly #connect: (onSocket: OnSocket) => void;
 
@@ -79,22 +79,21 @@ class ConnectingAgent extends Agent {
   }
 
   override createConnection(_: object, callback: (error: Error | null, socket: Duplex) => void): undefined {
-    // Node passes no socket with an error; its types want one.
+    // With an error, Node passes no socket, although its types require one.
     this.#connect(callback as OnSocket);
   }
 }
 
 /**
- * HTTP/1.1 to one peer over one kept-alive connection, one request at a time, bytes both ways; redirects are not
- * followed. Failures are `BmcError`s; an abort rejects with the signal's reason. Statuses are left to the caller.
- *
- * It uses Node's own client: undici's parser is WebAssembly, which each process of one action would have to compile.
+ * Sends HTTP/1.1 requests to one peer over one kept-alive connection, one at a time. Bodies are bytes, and redirects are not
+ * followed. Failures are `BmcError`s; an abort rejects with the signal's reason. The caller handles statuses.  It uses
+ * Node's own client, because the parser of undici is WebAssembly, which the process of each action would have to compile.
  */
 export class HttpConnection {
   readonly #options: HttpConnectionOptions;
   readonly #agent = new ConnectingAgent((onSocket) => this.#connect(onSocket));
   readonly #url: URL;
-  /** Settles when the requests so far have ended. */
+  /** Settles when all requests so far have ended. */
   #turn: Promise<unknown> = Promise.resolve();
   #connecting: Socket | undefined;
   #closed = false;
@@ -102,7 +101,7 @@ export class HttpConnection {
   #keepAlive: boolean;
   #roundTrips = 0;
   #connections = 0;
-  /** Answers that the present connection has carried, and when the last one ended well. */
+  /** The number of answers on the present connection, and when the last one ended successfully. */
   #answers = 0;
   #answeredAtMs: number | undefined;
   #sudden = 0;
@@ -117,17 +116,17 @@ export class HttpConnection {
     return this.#roundTrips;
   }
 
-  /** When the certificate seen last expires, milliseconds since the epoch; undefined without TLS. */
+  /** When the latest certificate expires, in milliseconds since the epoch; undefined without TLS. */
   get certificateExpiresMs(): number | undefined {
     return this.#certificateExpiresMs;
   }
 
-  /** False once the peer has proved to close its connections after an answer. */
+  /** False once the peer has repeatedly closed its connection after an answer. */
   get keepAlive(): boolean {
     return this.#keepAlive;
   }
 
-  /** RFC 9112 section 9.3.1: a read that met the end of an old connection is sent once more on a new one. */
+  /** Sends a request. A read that met the end of an old connection is sent once more on a new one (RFC 9112 section 9.3.1). */
   async send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     try {
       return await this.#sendTraced(request, signal);
@@ -210,7 +209,7 @@ export class HttpConnection {
       await raceAbort(before, signal);
       return await this.#sendOnce(request, signal);
     } finally {
-      // One that was aborted in the queue ends when those before it have.
+      // A request that was aborted in the queue ends when the earlier ones have.
       const free = () => end();
       before.then(free, free);
     }
@@ -236,7 +235,7 @@ export class HttpConnection {
         method: request.method,
         path: request.path,
         headers: {
-          // Without the port where it is the scheme's own.
+          // The default port of the scheme is left out.
           host: this.#url.host,
           ...request.headers,
           ...(this.#keepAlive ? {} : { connection: "close" }),
@@ -250,7 +249,7 @@ export class HttpConnection {
       const fail = (reason: unknown) => {
         finish();
         reject(reason);
-        // The rest of the answer is of no use, nor is the connection it would come on.
+        // The rest of the answer is not needed, and neither is its connection.
         outgoing.destroy();
         if (!sent) this.#connecting?.destroy();
       };
@@ -300,7 +299,7 @@ export class HttpConnection {
         incoming.once("end", () => {
           if (over) return;
           finish();
-          // What the peer no longer waits for is not sent.
+          // The peer no longer waits for the rest of the body, so it is not sent.
           const isCutShort = body instanceof Readable && !outgoing.writableFinished;
           if (isCutShort) outgoing.destroy();
           const headers = joined(incoming.headersDistinct);
@@ -315,7 +314,7 @@ export class HttpConnection {
     });
   }
 
-  /** Frees the connection at once; requests under way fail. */
+  /** Closes the connection immediately. Requests in flight fail. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#answeredAtMs = undefined;
@@ -324,12 +323,12 @@ export class HttpConnection {
   }
 }
 
-/** Below these paths, a session's ID opens a BMC and an account's may be a user's name. */
+/** Below these paths, a session's ID grants access to a BMC, and an account's ID may be a user name. */
 const PRIVATE_MEMBERS = /(\/(?:Sessions|Accounts)\/)[^/?#]+/gi;
 
 /**
- * The span of a request, by OpenTelemetry's conventions for HTTP clients. It uses `doing` and not the URL, which may contain
- * a webhook's secret.
+ * The span of a request, by OpenTelemetry's conventions for HTTP clients. It uses `doing` instead of the URL, which may
+ * contain a webhook's secret.
  */
 function spanOf({ method, doing }: HttpRequest, host: string, port: number): SpanStart {
   const name = doing.replace(/[?#].*/s, "").replace(PRIVATE_MEMBERS, "$1{id}");

@@ -1,7 +1,7 @@
 import type { SessionBase } from "../operations/access.ts";
 import type { HttpConnection } from "./http-connection.ts";
 
-/** The part of a session that is the same for every provider with one connection; closed if opening fails. */
+/** The common part of a session for every provider with one connection. It is closed if opening fails. */
 export async function openHttpSession<Drivers>(
   http: HttpConnection,
   open: () => Promise<Drivers>,

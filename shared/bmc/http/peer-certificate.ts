@@ -12,19 +12,19 @@ export interface PeerCertificate {
 }
 
 /**
- * Reads the certificate that an endpoint presents. Ends the connection after the TLS handshake: sends no request and no
+ * Reads the certificate that an endpoint presents. Ends the connection after the TLS handshake, without a request or
  * password. Rejects with a `BmcError` of class `unreachable` or `tls`, or with the signal's reason.
  */
 export async function readPeerCertificate(endpoint: Endpoint, signal: AbortSignal): Promise<PeerCertificate> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<PeerCertificate>();
-  // Any certificate is accepted here, because nothing is sent to its owner.
+  // Any certificate is accepted here, because nothing is sent to the peer.
   const tls = { verify: false, fallback: false, ...defined({ ca: endpoint.tls.ca }) };
   const opening = openSocket({ ...endpoint, tls }, (error, socket, certificate) => {
     if (error) return reject(error);
     if (certificate) resolve({ certificate, isTrusted: socket instanceof TLSSocket && socket.authorized });
     else reject(new BmcError("tls", "the BMC presented no certificate"));
-    // What the peer still sends does not matter.
+    // Further data from the peer does not matter.
     socket?.on("error", () => undefined).destroy();
   });
   const onAbort = () => {

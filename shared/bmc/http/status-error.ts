@@ -5,12 +5,12 @@ import { leavesOpen, type WriteEffect } from "../operations/write-proof.ts";
 import type { HttpAnswer } from "./http-connection.ts";
 
 interface Circumstances {
-  /** What the request does if it is sent again; undefined for a reading. */
+  /** The effect of sending the request again; undefined for a read. */
   readonly effect: WriteEffect | undefined;
   readonly nowMs: number;
 }
 
-/** The error of an answer whose status is a refusal; `words` are the peer's own, if it had any. */
+/** The error of an answer whose status is a refusal; `words` is the peer's own text, if any. */
 export function statusError(
   answer: HttpAnswer,
   doing: string,
@@ -23,12 +23,12 @@ export function statusError(
     ...defined({ retryAfterMs }),
     uncertain: statusLeavesOpen(answer, words !== "", effect),
     transient: effect === undefined && isServerFault(status),
-    // RFC 9110 section 15.5.4: the server has understood who asks.
+    // With this status, the server has identified the user (RFC 9110 section 15.5.4).
     refused: status === 403 ? "right" : "login",
   });
 }
 
-/** Whether a refusal leaves open what became of the request. A peer that is busy explains it or sends Retry-After. */
+/** Whether a refusal leaves open if the request was carried out. A busy peer explains it or sends Retry-After. */
 export function statusLeavesOpen(
   { status, headers }: Pick<HttpAnswer, "status" | "headers">,
   isExplained: boolean,
@@ -38,7 +38,7 @@ export function statusLeavesOpen(
   return leavesOpen("http", isBare ? "503 without a reason" : status, effect);
 }
 
-/** Faults of a server or a gateway that may pass; 503 has its own class, 501 and 505 stay. */
+/** Whether the status is a fault of a server or gateway that may pass. 503 has its own class; 501 and 505 are permanent. */
 export function isServerFault(status: number): boolean {
   return status === 500 || status === 502 || status === 504;
 }
@@ -51,8 +51,8 @@ function classOf(status: number): ErrorClass {
 const LONGEST_MS = 10 * 60_000;
 
 /**
- * Reads a Retry-After header (RFC 9110 section 10.2.3), seconds or an HTTP date, as milliseconds from `nowMs`.
- * Undefined when there is none or it makes no sense; bounded, as BMC clocks are often years off.
+ * Reads a Retry-After header (RFC 9110 section 10.2.3) with seconds or an HTTP date, as milliseconds from `nowMs`. Undefined
+ * if it is absent or invalid. Limited, because clocks of BMCs are often years off.
  */
 export function parseRetryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim();

@@ -6,29 +6,29 @@ import type { Endpoint } from "./endpoint.ts";
 /** A TLS session that later connections may resume. */
 export interface TlsSession {
   readonly data: Buffer;
-  /** The one that was accepted in the full handshake: Node does not return it again. */
+  /** The certificate of the full handshake, because Node does not return it again. */
   readonly certificate: X509Certificate;
-  /** When, by the monotonic clock. */
+  /** When the session was accepted, by the monotonic clock. */
   readonly acceptedMs: number;
 }
 
 type Peer = Pick<Endpoint, "host" | "port" | "tls">;
 
-/** One session for each action that the runtime `in-process` runs at a time by default. */
+/** Room for one session per action that the runtime `in-process` runs at a time by default. */
 const MAX_SESSIONS = 1_000;
 /** More than the certificate and ticket of a BMC need. */
 const MAX_BYTES = 16_384;
-/** After that the peer must present its certificate again. */
+/** After this time, the peer must present its certificate again. */
 const KEPT_MS = 10 * 60_000;
 
 /**
- * The sessions of accepted peers. Only the same peer can resume one (RFC 8446 section 2.2). Connections that expect another
- * certificate or authority make a full handshake. A resumed one saves the BMC a signature, the slowest part.
+ * The TLS sessions of accepted peers. Only the same peer can resume one (RFC 8446 section 2.2). Connections that expect
+ * another certificate or authority make a full handshake. Resuming saves the BMC a signature, the slowest part.
  */
 export class TlsSessions {
   readonly #kept = new Map<string, { readonly tls: Endpoint["tls"]; readonly session: TlsSession }>();
 
-  /** Removes the session, so that one at which the peer fails is not used again. */
+  /** Removes and returns a session, so that one with which the peer fails is not used again. */
   take({ host, port, tls }: Peer): TlsSession | undefined {
     const key = `${host} ${port}`;
     const kept = this.#kept.get(key);
@@ -37,12 +37,12 @@ export class TlsSessions {
     return isDeepStrictEqual(kept.tls, tls) ? kept.session : undefined;
   }
 
-  /** Keeps the session of an accepted connection; a resumed one until the peer sends another. */
+  /** Keeps the session of an accepted connection, and a resumed one until the peer sends another. */
   keep(peer: Peer, socket: TLSSocket, certificate: X509Certificate, resumed?: TlsSession): void {
     const known = socket.isSessionReused() ? resumed : undefined;
     const acceptedMs = known?.acceptedMs ?? performance.now();
     const keep = (data: Buffer) => this.#set(peer, { data, certificate, acceptedMs });
-    // TLS 1.3 sends it later, and not after each handshake.
+    // TLS 1.3 sends the session later, and not after every handshake.
     const data = known?.data ?? (socket.getProtocol() === "TLSv1.3" ? undefined : socket.getSession());
     if (data) keep(data);
     socket.on("session", keep);

@@ -17,10 +17,9 @@ import { authority, type Endpoint } from "./endpoint.ts";
 import type { TlsSession } from "./tls-sessions.ts";
 
 /**
- * Opens a connection that is ready to carry credentials: the certificate, or the pin that replaces its
- * verification, has been checked. Calls back once with a socket, and the certificate where there is one, or with a
- * `BmcError` of class `unreachable` or `tls`.
- * Returns the socket in progress, so that the caller can cancel. Resumes `resumed` if the peer accepts it.
+ * Opens a connection that is ready for credentials: the certificate, or the pin that replaces its verification, was checked.
+ * Calls back once with a socket, and with TLS its certificate, or with a `BmcError` of class `unreachable` or `tls`. Returns
+ * the socket in progress, so that the caller can cancel. Resumes `resumed` if the peer accepts it.
  */
 export function openSocket(
   endpoint: Endpoint,
@@ -69,7 +68,7 @@ export function openSocket(
       let certificate: X509Certificate | undefined;
       let problem: BmcError | null;
       try {
-        // Node reports it only once.
+        // Node reports the certificate only once.
         const shown = socket.getPeerX509Certificate();
         certificate = socket.isSessionReused() ? resumed?.certificate : shown;
         problem = certificateProblem(socket, certificate, endpoint);
@@ -86,7 +85,10 @@ export function openSocket(
 
 let lastContext: { readonly ca: string | undefined; readonly context: SecureContext } | undefined;
 
-/** Most connections trust the same authorities, and a new context takes a third of a handshake's CPU time. */
+/**
+ * Creates a secure context. Most connections trust the same authorities, and a new context takes a third of a handshake's
+ * CPU time.
+ */
 function secureContext(ca: string | undefined): SecureContext {
   if (!lastContext || lastContext.ca !== ca) {
     lastContext = { ca, context: createSecureContext(defined({ ca })) };
@@ -101,16 +103,16 @@ function tlsParameters({ host, port, tls }: Endpoint) {
     // RFC 6066 section 3: literal addresses are not permitted as a server name.
     ...(isIPv4(host) || isIpv6(host) ? {} : { servername: host }),
     secureContext: secureContext(tls.ca),
-    // `certificateProblem` decides: a socket that Node rejects has no certificate to show the fingerprint of.
+    // `certificateProblem` decides: if Node rejects a socket, its certificate is not available for a fingerprint.
     rejectUnauthorized: false,
-    // No certificate names the zone of a link-local address.
+    // Certificates do not contain the zone of a link-local address.
     checkServerIdentity: (name: string, certificate: PeerCertificate) =>
       checkServerIdentity(name.replace(/%.*$/, ""), certificate),
     ALPNProtocols: ["http/1.1"],
   };
 }
 
-/** Why the peer is not the one that was asked for; null when its certificate is accepted. */
+/** Why the peer is not the requested one; null if its certificate is accepted. */
 function certificateProblem(
   { authorized, authorizationError }: TLSSocket,
   certificate: X509Certificate | undefined,
@@ -124,10 +126,10 @@ function certificateProblem(
   return certificateError({ found, code: String(authorizationError), weakness }, endpoint);
 }
 
-/** The limit of OpenSSL's security level 2, which Node uses. */
+/** The least key size of OpenSSL's security level 2, which Node uses. */
 const SHORTEST_RSA_BITS = 2_048;
 
-/** What OpenSSL rejects a certificate for without a reason of its own; undefined if it is none of these. */
+/** Why OpenSSL rejects a certificate without giving a reason; undefined if it is none of these cases. */
 function weaknessOf({ publicKey, signatureAlgorithm }: X509Certificate): string | undefined {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = publicKey;
   const bits = details?.modulusLength;

@@ -1,14 +1,14 @@
 import { defined } from "../../defined.ts";
 import type { Session } from "../operations/provider.ts";
 
-/** What was learned about a BMC, by provider; each part is its provider's own to validate. */
+/** What was learned about a BMC, by provider. Each provider validates its own part. */
 export interface Hints {
-  /** The one that answered. */
+  /** The provider that answered. */
   readonly provider?: string;
   readonly providers: Readonly<Record<string, unknown>>;
 }
 
-/** A hint comes from outside: whatever does not have its shape is no hint. */
+/** Reads a hint, which comes from outside. Anything of another shape is ignored. */
 export function readHint(hint: unknown): Hints {
   if (typeof hint !== "object" || hint === null) return { providers: {} };
   const { provider, providers } = hint as { provider?: unknown; providers?: unknown };
@@ -18,14 +18,14 @@ export function readHint(hint: unknown): Hints {
   };
 }
 
-/** The hint with what a session has learned; plain JSON. */
+/** Adds what a session has learned to the hint. Plain JSON. */
 export function composeHint(before: unknown, session: Pick<Session, "provider" | "hint">): Hints {
   const { providers } = readHint(before);
   return { provider: session.provider, providers: { ...providers, [session.provider]: session.hint() } };
 }
 
 /**
- * What several clients of one BMC have learned, beside what was known before: of each provider the later hint, and
+ * Combines what several clients of one BMC have learned with what was known before: for each provider the later hint, and
  * the first provider that answered.
  */
 export function mergeHints(before: unknown, learned: readonly unknown[]): unknown {

@@ -36,9 +36,9 @@ export interface LinkOptions {
   readonly log: Logger;
   readonly loadProvider: ProviderLoader;
   readonly provider?: Provider | undefined;
-  /** False takes silence for an answer; a BMC that says that it is busy is asked again all the same. */
+  /** False counts silence as an answer. A BMC that says that it is busy is still asked again. */
   readonly retriesSilence: boolean;
-  /** For how long, from the beginning, writes are sent again that a busy BMC refuses; as `WRITE_RETRY` has it when absent. */
+  /** How long, from the beginning, writes are sent again that a busy BMC refuses. Default: as in `WRITE_RETRY`. */
   readonly busyMs?: number | undefined;
   readonly tracer: Tracer;
   readonly tap: WireTap | undefined;
@@ -47,20 +47,20 @@ export interface LinkOptions {
 
 const ONE_ATTEMPT: RetryRule = { ...OPEN_RETRY, attempts: 1, busyAttempts: 1 };
 
-/** What one operation has done so far with the provider that carries it out. */
+/** The progress of one operation with its provider. */
 interface Progress {
-  /** The provider that accepted a change, or may have: from then on the only one. */
+  /** The provider that accepted a change, or may have. Only this one is used from then on. */
   changedBy?: SessionProvider;
-  /** The failure of a reading before the change: it says nothing of a BMC that restarts. */
+  /** The failure of a reading before the change. It says nothing about a BMC that restarts. */
   failedBefore?: string;
-  /** It has answered a read, so that another answer is one for the moment. */
+  /** Set once a read was answered, so that a different answer may be temporary. */
   hasAnswered?: true;
-  /** The one more login after a refused one is used up. */
+  /** Set once the additional login after a refused one was used. */
   hasRechecked?: true;
 }
 
 /**
- * The way to one BMC: which provider, its session, what was learned about it. Errors are `BmcError`s whose
+ * The link to one BMC: the provider in use, its session, and what was learned about the BMC. Errors are `BmcError`s whose
  * message begins with the provider that they come from.
  */
 export class BmcLink {
@@ -74,17 +74,17 @@ export class BmcLink {
   /** The current certificate's fingerprint, if it was changed on the BMC. */
   #fingerprint: string | undefined;
   #lastWrite: LastWrite | undefined;
-  /** How many changes BMCs have accepted: a driver may send several for one write. */
+  /** The number of changes that BMCs have accepted; a driver may send several for one write. */
   #acceptances = 0;
   readonly #closed = new AbortController();
   readonly #sessions = new Map<SessionProvider, Session>();
   /** Sessions that no call uses any more, open until the client is closed. */
   readonly #aside: Session[] = [];
-  /** Openings and closings under way, which may be logging in or out. */
+  /** Sessions that are being opened or closed, which may be logging in or out. */
   readonly #looseEnds = new Set<Promise<unknown>>();
-  /** Providers whose hint led nowhere in this client's life. */
+  /** Providers whose hint has failed in this client. */
   readonly #distrusted = new Set<SessionProvider>();
-  /** Providers that accepted the present credentials. */
+  /** Providers that accepted the current credentials. */
   readonly #accepting = new Set<SessionProvider>();
   #progress: Progress = {};
   #roundTripsBefore = 0;
@@ -101,7 +101,7 @@ export class BmcLink {
     this.#hint = connection.hint;
   }
 
-  /** The provider that answered last; undefined while none has, also when none does any more. */
+  /** The provider that answered last; undefined if none has answered, or if none answers any more. */
   get provider(): SessionProvider | undefined {
     return this.#provider;
   }
@@ -112,7 +112,7 @@ export class BmcLink {
     return session ? session.note?.() : this.#note;
   }
 
-  /** The last change that a BMC accepted, or may carry out. */
+  /** The last change that a BMC accepted or may carry out. */
   get lastWrite(): LastWrite | undefined {
     return this.#lastWrite;
   }
@@ -129,9 +129,9 @@ export class BmcLink {
   }
 
   /**
-   * Runs an operation of this driver with the first provider that answers; where that says `unsupported`, which it
-   * does before anything has changed, with the next one. Rejects with `unsupported` and every reason when none is left. Once
-   * a change was accepted, or may have been, the operation stays with its provider.
+   * Runs an operation of this driver with the first provider that answers. If that provider says `unsupported`, which it
+   * does before anything has changed, the next one is used. Rejects with `unsupported` and every reason if none is left.
+   * Once a change was accepted, or may have been, the operation stays with its provider.
    */
   async use<T>(
     driver: DriverName,
@@ -152,7 +152,7 @@ export class BmcLink {
         const error = this.#named(BmcError.from(thrown));
         if (this.#progress.changedBy) throw afterChange(error);
         const refused = this.#provider;
-        // What an open session says of its own counts, also after others did not offer it.
+        // The answer of an open session counts, even after others did not offer the operation.
         const isFinal =
           unsupported.length === 0 || refused !== undefined || error.uncertain || this.#endsRace(error);
         if (error.class !== "unsupported" && isFinal) throw await this.#besideOthers(error, driver);
@@ -164,14 +164,14 @@ export class BmcLink {
     }
   }
 
-  /** Before a change, the machine is compared; what was only read must be of the same machine, too. */
+  /** Checks the machine before a change, and that everything read belongs to the same machine. */
   async #confirm({ read }: Access<Drivers>, signal: AbortSignal): Promise<void> {
     const session = this.#provider && this.#sessions.get(this.#provider);
     if (signal.aborted || !session?.confirm || this.#progress.changedBy) return;
     await read(async ({ confirm }) => confirm?.(signal));
   }
 
-  /** Logs out and frees everything, permanently, also during an operation. Never throws. */
+  /** Logs out and releases everything permanently, even during an operation. Never throws. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -179,7 +179,7 @@ export class BmcLink {
 
   async #close(): Promise<void> {
     this.#closed.abort(new BmcError("cancelled", "the client was closed"));
-    // A process that exits now would leave a session on the BMC that an opening has just logged in.
+    // A process that exits now would leave a session on the BMC if an opening has just logged in.
     await Promise.all(this.#looseEnds);
     await Promise.all([...this.#sessions.keys()].map((name) => this.#drop(name)));
     await Promise.all(this.#aside.splice(0).map((session) => this.#end(session)));
@@ -193,8 +193,8 @@ export class BmcLink {
     const session = () => this.#session(allowed(), signal);
     let wasOpen = false;
     let hasLooked = false;
-    // The first opening has its own rule, so that an unreachable BMC is not tried under both; one that was open
-    // and went away may be restarting, and gets the time of the rule for the call.
+    // The first opening has its own rule, so that an unreachable BMC is not tried under both. A BMC whose session was lost may
+    // be restarting, and gets the time of the rule for the call.
     const openFirst = async () => {
       if (!wasOpen) await session();
       wasOpen = true;
@@ -235,7 +235,7 @@ export class BmcLink {
         signal.throwIfAborted();
         const error = BmcError.from(thrown);
         const isSilence = error.class === "unreachable" || error.class === "timeout";
-        // What a poll never saw, and no change has begun, the BMC does not have.
+        // If a poll has never seen it and no change has begun, the BMC does not have it.
         const mayCome = hasLooked || (progress.hasAnswered && error.class !== "unsupported");
         if (isSilence || error.transient || ((progress.changedBy || mayCome) && !isFinal(error)))
           return error;
@@ -312,7 +312,7 @@ export class BmcLink {
         await this.#dropAll();
       },
       useHost: async (host) => {
-        // At another address, another BMC may answer.
+        // Another BMC may answer at another address.
         if (host !== this.#host) this.#accepting.clear();
         this.#host = host;
         if (this.#provider) names = [this.#provider];
@@ -330,13 +330,13 @@ export class BmcLink {
     await Promise.all([...this.#sessions.keys()].map((name) => this.#untilDone(this.#drop(name))));
   }
 
-  /** How long a write is still sent again. */
+  /** How much longer a write is sent again. */
   #patienceMs(): number | undefined {
     const until = this.#patientUntilMs;
     return until === undefined ? undefined : Math.max(0, until - this.#options.clock.monotonicMs());
   }
 
-  /** A broken session is closed and its hint dropped: the BMC may have restarted or moved. */
+  /** Calls a session. A broken session is closed and its hint dropped, because the BMC may have restarted or moved. */
   async #call<T>(session: Session, call: (session: Session) => Promise<T>): Promise<T> {
     try {
       const value = await call(session);
@@ -353,7 +353,7 @@ export class BmcLink {
     }
   }
 
-  /** Notes a write in `lastWrite`, unless the BMC refuses all of it. */
+  /** Records a write in `lastWrite`, unless the BMC refuses all of it. */
   #noting(send: (session: Session) => Promise<void>): (session: Session) => Promise<void> {
     const { clock } = this.#options;
     return async (session) => {
@@ -374,7 +374,7 @@ export class BmcLink {
     };
   }
 
-  /** A write that certainly never left, as on a connection that a hint promised, is sent on a new session. */
+  /** Sends a write on a new session if it certainly never left, for example on a connection that a hint promised. */
   async #callOnceMore(
     session: () => Promise<Session>,
     call: (session: Session) => Promise<void>,
@@ -395,8 +395,8 @@ export class BmcLink {
   }
 
   /**
-   * A BMC that restarts may refuse a login that it accepts before and afterwards: after a change, credentials that worked in
-   * this client's life are sent once more, and only once, because accounts lock.
+   * Repeats a login. A BMC that restarts may refuse a login that it accepts before and afterwards. After a change,
+   * credentials that worked for this client are sent once more, and only once, because accounts lock.
    */
   async #recheckingLogin<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
     const progress = this.#progress;
@@ -448,7 +448,7 @@ export class BmcLink {
     const { clock, log, tracer, tap, nameOption } = this.#options;
     const hints = readHint(this.#hint);
     const ordered = inOrder(names, hints.provider);
-    // Loading is not the BMC's silence, so it ends before the race begins.
+    // Loading a provider must not count as silence of the BMC, so it ends before the race begins.
     if (ordered[0]) await this.#load(ordered[0]);
     const session = await openFirst(
       ordered.map((name) => ({
@@ -492,8 +492,9 @@ export class BmcLink {
   }
 
   /**
-   * After a refused password another provider would fail the same way and help lock the account. After a TLS failure
-   * it would send through a weaker protocol what an attacker in the middle may have blocked in this one.
+   * Whether an error ends the race. After a refused password another provider would fail in the same way and help lock the
+   * account. After a TLS failure another provider might send through a weaker protocol what an attacker in the middle has
+   * blocked in this one.
    */
   #endsRace({ class: errorClass }: BmcError): boolean {
     return errorClass === "auth" || (errorClass === "tls" && !this.#connection.tls.fallback);
@@ -517,7 +518,7 @@ export class BmcLink {
     return provider ? [provider.name] : this.#connection.providers;
   }
 
-  /** A BMC that only providers without the driver reach would seem to be gone: names them. */
+  /** Adds the names of providers that reach the BMC but lack the driver; otherwise the BMC would seem to be gone. */
   async #besideOthers(error: BmcError, driver: DriverName): Promise<BmcError> {
     const isOpening = this.#provider === undefined && ["unreachable", "timeout"].includes(error.class);
     if (!isOpening) return error;
@@ -527,7 +528,7 @@ export class BmcLink {
     return new BmcError(error.class, `${error.message}; ${haveNo(others, driver)}`, { cause: error });
   }
 
-  /** The connection's providers that can do it, in order of preference. */
+  /** The connection's providers that have the driver, in order of preference. */
   async #capable(driver: DriverName): Promise<readonly SessionProvider[]> {
     const providers = this.#providers;
     if (!isCapability(driver)) return providers;
@@ -554,7 +555,7 @@ export class BmcLink {
 
   async #end(session: Session): Promise<void> {
     await session.close();
-    // Read after closing: logging out may take a round trip.
+    // Read this after closing, because logging out may take a round trip.
     this.#roundTripsBefore += session.roundTrips();
   }
 
@@ -567,7 +568,7 @@ export class BmcLink {
     return work;
   }
 
-  /** A failed opening names its providers itself. */
+  /** Adds the provider's name to an error. A failed opening names its providers itself. */
   #named(error: BmcError): BmcError {
     const provider = this.#provider;
     if (provider === undefined || error.class === "cancelled") return error;
@@ -580,7 +581,7 @@ export class BmcLink {
   }
 }
 
-/** What another provider could do has no meaning any more once a change was accepted, or may have been. */
+/** Changes an error after a change was accepted, or may have been: other providers no longer matter. */
 function afterChange(error: BmcError): BmcError {
   if (error.class !== "unsupported") return error;
   const message = error.uncertain ? error.message : `after an accepted change, ${error.message}`;
@@ -590,7 +591,10 @@ function afterChange(error: BmcError): BmcError {
   });
 }
 
-/** A call on a session that has the driver; it may lack what its provider has where this BMC does not offer it. */
+/**
+ * A call on a session that has the driver. The session may lack it although its provider has it, if this BMC does not offer
+ * it.
+ */
 function having<T>(
   driver: DriverName,
   call: (session: SessionBase & Drivers) => Promise<T>,
@@ -601,7 +605,7 @@ function having<T>(
   };
 }
 
-/** Preferred order, with the provider that answered last time first. */
+/** Sorts providers by preference, but with the provider that answered last time first. */
 function inOrder(
   names: readonly SessionProvider[],
   remembered: string | undefined,

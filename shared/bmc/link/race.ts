@@ -2,11 +2,11 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../contract/error-class.ts";
 import type { SessionProvider } from "../../contract/vocabulary.ts";
 
-/** What a candidate says of itself while it opens. */
+/** Reports the progress of a candidate while it opens. */
 interface RaceProgress {
-  /** Something answered, if only to a connection attempt: this one is worth its whole head start. */
+  /** Something has answered, even if only a connection attempt. The candidate then gets its whole head start. */
   reached(): void;
-  /** An attempt failed, also when another one follows: there is nothing to wait for any more. */
+  /** An attempt has failed, even if another one follows. There is no reason to wait any longer. */
   failing(thrown: unknown): void;
 }
 
@@ -16,26 +16,26 @@ export interface Candidate<T> {
 }
 
 export interface RaceOptions<T> {
-  /** How long a candidate that has been reached is preferred to the ones behind it. */
+  /** How long a candidate that was reached is preferred to later ones. */
   readonly headStartMs: number;
-  /** Whether a failure ends the race, so that no other candidate may win after it. */
+  /** Whether a failure ends the race, so that no other candidate may win. */
   readonly isFinal: (error: BmcError) => boolean;
-  /** Gives back what a candidate opened after another had won. */
+  /** Discards what a candidate opened after another one had won. */
   readonly discard: (opened: T) => Promise<void>;
-  /** Is handed the tidying up after the losers, which the winner does not wait for; it never rejects. */
+  /** Receives the clean-up of the losers, which the winner does not wait for. It never rejects. */
   readonly tidying: (tidied: Promise<void>) => void;
 }
 
-/** On a management network something answers within milliseconds; what does not by then may be dead. */
+/** On a management network, a living host answers within milliseconds. Later silence may mean that it is dead. */
 const SILENCE_MS = 5;
 
 const NOT_YET = Number.POSITIVE_INFINITY;
 
 /**
- * Opens the candidates in order of preference and gives the best that answers. The next one starts beside those
- * that run when the last gave no sign of life for `SILENCE_MS`, when it failed, or when its head start has expired. The
- * others are cancelled and what they opened is discarded, which is passed to `tidying`. An error names each candidate
- * that failed and its reason.
+ * Opens the candidates in order of preference and returns the best one that answers. The next one starts in addition when
+ * the last one showed no sign of life for `SILENCE_MS`, when it failed, or when its head start has expired. The others are
+ * cancelled and what they opened is discarded, which is passed to `tidying`. An error names each failed candidate and its
+ * reason.
  */
 export async function openFirst<T>(
   candidates: readonly Candidate<T>[],
@@ -71,7 +71,7 @@ class Race<T> {
   readonly #options: RaceOptions<T>;
   readonly #controller = new AbortController();
   readonly #result = Promise.withResolvers<T>();
-  /** One for each candidate that has started, in order of preference. */
+  /** One runner per started candidate, in order of preference. */
   readonly #runners: Runner<T>[] = [];
   readonly #settled: Promise<void>[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -90,7 +90,7 @@ class Race<T> {
     return this.#result.promise;
   }
 
-  /** Cancels what runs and discards what was opened for nothing. */
+  /** Cancels running candidates and discards what they opened. */
   async end(reason: unknown): Promise<void> {
     this.#over = true;
     clearTimeout(this.#timer);
@@ -120,7 +120,7 @@ class Race<T> {
       (thrown: unknown) => this.#became(index, { state: "failed", error: BmcError.from(thrown) }),
     );
     this.#settled.push(run);
-    // Its time begins when it has sent something: the first use of a protocol's code is slow.
+    // The time begins when the candidate has sent something, because the first use of a protocol's code is slow.
     setImmediate(() => this.#progressed(index, { startedMs: performance.now() }));
   }
 
@@ -134,7 +134,7 @@ class Race<T> {
     if (!this.#over) this.#look();
   }
 
-  /** Decides the race where it can be decided, and otherwise when to look again. */
+  /** Decides the race if possible, and otherwise when to check again. */
   #look(): void {
     clearTimeout(this.#timer);
     const failures = this.#failures();
@@ -148,7 +148,7 @@ class Race<T> {
     else if (failures.length === this.#candidates.length) this.#result.reject(combine(failures));
   }
 
-  /** Sockets that are ready are read first: a timer runs before them. */
+  /** Checks later. Sockets that are ready are read first, because a timer runs before them. */
   #lookIn(ms: number): void {
     if (ms === NOT_YET) return;
     this.#timer = setTimeout(() => {
@@ -159,7 +159,7 @@ class Race<T> {
     }, Math.ceil(ms));
   }
 
-  /** How long those before the first that has opened (or all, when none has) are still worth waiting for. */
+  /** How long the candidates before the first opened one are still worth waiting for; all of them if none is open. */
   #waitMs(): number {
     const now = performance.now();
     const opened = this.#runners.findIndex((runner) => runner.state === "opened");
@@ -195,7 +195,7 @@ interface Failure {
   readonly error: BmcError;
 }
 
-/** From the most telling class to the least: an answer says more than silence. */
+/** Error classes from the most to the least informative: an answer says more than silence. */
 const TELLING: readonly ErrorClass[] = [
   "auth",
   "tls",
@@ -210,7 +210,7 @@ const TELLING: readonly ErrorClass[] = [
   "unsupported",
 ];
 
-/** Out of the classes of several failures the one that says most; `internal` when there are none. */
+/** The most informative class of several failures; `internal` if there are none. */
 export function mostTelling(classes: readonly ErrorClass[]): ErrorClass {
   return TELLING.find((known) => classes.includes(known)) ?? classes[0] ?? "internal";
 }

@@ -4,7 +4,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../contract/error-class.ts";
 import type { Logger } from "../../logger.ts";
 
-/** Which failures are retried, how often and after what wait. */
+/** Which failures are retried, how often, and after which pause. */
 export interface RetryRule {
   readonly classes: ReadonlySet<ErrorClass>;
   readonly attempts: number;
@@ -12,18 +12,18 @@ export interface RetryRule {
   readonly busyAttempts?: number;
   /** How long to retry if the BMC answers that it is not ready. Default: `busyAttempts` decides. */
   readonly busyMs?: number;
-  /** Number of attempts of a read that gets an answer which BMCs give only briefly. Default: 1. */
+  /** Number of attempts of a read whose answer is one that BMCs give only briefly. Default: 1. */
   readonly transientAttempts?: number;
   readonly backoff: Backoff;
 }
 
-/** The longest a BMC's `Retry-After` is obeyed, in milliseconds. */
+/** The longest `Retry-After` that is respected, in milliseconds. */
 const LONGEST_WAIT_MS = 60_000;
 
-/** Some seconds with the backoff of readings: BMCs that start answer 500, half a body or 0xFF for as long. */
+/** A few seconds with the backoff of reads: BMCs that are starting answer with 500, half a body or 0xFF for this long. */
 const TRANSIENT_ATTEMPTS = 5;
 
-/** Reads change nothing, so a lost answer or a busy BMC is simply asked again. */
+/** Reads change nothing, so they are repeated after a lost answer and while the BMC is busy. */
 export const READ_RETRY: RetryRule = {
   classes: new Set<ErrorClass>(["busy", "unreachable", "timeout"]),
   attempts: 4,
@@ -33,8 +33,8 @@ export const READ_RETRY: RetryRule = {
 };
 
 /**
- * A write that a busy BMC has refused is sent again; anything else is for the caller to look into. Some BMCs refuse for
- * minutes: after a power-off, during POST.
+ * A write that a busy BMC has refused is sent again; anything else is left to the caller. Some BMCs refuse for minutes:
+ * after a power-off, or during POST.
  */
 export const WRITE_RETRY: RetryRule = {
   classes: new Set<ErrorClass>(["busy"]),
@@ -42,14 +42,17 @@ export const WRITE_RETRY: RetryRule = {
   busyMs: 120_000,
   backoff: { firstMs: 1_000, maxMs: 10_000, jitter: 0.2 },
 };
-/** Opening a session of its own, such as a console, which changes nothing. */
+/** The rule for opening an additional session that changes nothing, such as a console. */
 export const SESSION_RETRY: RetryRule = {
   classes: WRITE_RETRY.classes,
   attempts: 6,
   backoff: WRITE_RETRY.backoff,
 };
 
-/** Opening: the BMC may be restarting. A time-out has already cost its whole wait, so it is not repeated. */
+/**
+ * The rule for opening a session, because the BMC may be restarting. A timeout has already taken its whole time, so it is
+ * not repeated.
+ */
 export const OPEN_RETRY: RetryRule = {
   classes: new Set<ErrorClass>(["busy", "unreachable"]),
   attempts: 3,
@@ -58,19 +61,19 @@ export const OPEN_RETRY: RetryRule = {
   backoff: { firstMs: 500, maxMs: 2_000, jitter: 0.2 },
 };
 
-/** A look of a poll, and a read after a change, which are repeated by their callers. */
+/** The rule for a single poll, and for a read after a change; their callers repeat them. */
 export const LOOK_RETRY: RetryRule = { ...READ_RETRY, transientAttempts: 1 };
 
-/** A read after an accepted change: BMCs answer anything while they restart or carry it out. */
+/** The rule for a read after an accepted change: BMCs may answer anything while they restart or carry it out. */
 export const AFTER_CHANGE = {
   limitMs: 60_000,
   backoff: { firstMs: 500, maxMs: 5_000, jitter: 0.2 },
 } as const satisfies { readonly limitMs: number; readonly backoff: Backoff };
 
-/** Before a login that was refused after a change is sent once more. */
+/** Pause before a login is repeated that was refused after a change. */
 export const LOGIN_RECHECK_MS = 5_000;
 
-/** The rule for finding out whether the BMC is there: silence counts as an answer. */
+/** The rule for finding out whether the BMC is present: silence counts as an answer. */
 export function ifBusy(rule: RetryRule): RetryRule {
   return { ...rule, classes: new Set<ErrorClass>(["busy"]) };
 }
@@ -84,8 +87,8 @@ function attemptsOf(
 }
 
 /**
- * Runs `attempt` under `rule`; of a locked machine, until the signal aborts. Between two attempts the BMC's own wait is
- * honoured where it gave one. `instead` is called before each repetition: what it returns is the result.
+ * Runs `attempt` under `rule`; for a locked machine, until the signal aborts. If the BMC gives a time to wait, it is
+ * respected. `instead` is called before each repetition; a value that it returns is the result.
  */
 export async function retrying<T>(
   rule: RetryRule,

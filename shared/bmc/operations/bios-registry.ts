@@ -1,22 +1,25 @@
-/** A value of a BIOS attribute, as Redfish has it. */
+/** A value of a BIOS attribute in the types of Redfish. */
 export type BiosValue = string | number | boolean;
 
 /** BIOS attributes by name. */
 export type BiosAttributes = Readonly<Record<string, BiosValue>>;
 
-/** Types of attributes (DSP0268, AttributeRegistry); undefined is one that the BMC does not name or that is not known. */
+/** The types of attributes (DSP0268, AttributeRegistry). Undefined if the BMC names no type or an unknown one. */
 export type BiosType = "Boolean" | "Integer" | "Enumeration" | "String" | "Password" | undefined;
 
-/** What the BMC's registry says of an attribute; a field that it does not have is absent. */
+/** The registry's description of an attribute. A field that the registry lacks is absent. */
 export interface BiosRegistryAttribute {
   readonly type: BiosType;
   /** The values of an enumeration. */
   readonly values: readonly { readonly name: string; readonly displayName?: string }[];
-  /** The registry's names and values of limits and flags: `LowerBound`, `MaxLength`, `ReadOnly`. */
+  /** Limits and flags with the registry's names and values: `LowerBound`, `MaxLength`, `ReadOnly`. */
   readonly properties: Readonly<Partial<Record<BiosProperty, BiosValue>>>;
 }
 
-/** Properties of attributes that limit what may be set. A grayed-out attribute may be set (DSP0268, AttributeRegistry). */
+/**
+ * The properties of attributes that limit the allowed values. A grayed-out attribute may be set (DSP0268,
+ * AttributeRegistry).
+ */
 export const BIOS_PROPERTIES = [
   "ReadOnly",
   "Immutable",
@@ -29,17 +32,17 @@ export const BIOS_PROPERTIES = [
 ] as const;
 export type BiosProperty = (typeof BIOS_PROPERTIES)[number];
 
-/** One condition of a dependency, combined with those before it by its own `or`. */
+/** A condition of a dependency. Its own `or` combines it with the conditions before it. */
 export interface BiosCondition {
   readonly attribute: string;
-  /** `CurrentValue`, or a property of the attribute. */
+  /** `CurrentValue` or a property of the attribute. */
   readonly property: string;
   readonly comparison: string;
   readonly value: unknown;
   readonly or: boolean;
 }
 
-/** If all conditions hold, `property` of `attribute` is `value`. */
+/** A dependency: if all conditions hold, `property` of `attribute` is `value`. */
 export interface BiosDependency {
   readonly attribute: string;
   readonly property: BiosProperty;
@@ -53,19 +56,19 @@ export interface BiosRegistry {
   readonly dependencies: readonly BiosDependency[];
 }
 
-/** A property of an attribute, and the attribute whose value made it so. */
+/** A property of an attribute, and the attribute with the value that caused it. */
 export interface EffectiveProperty {
   readonly value: BiosValue | undefined;
-  /** Absent if the registry says so in any case. */
+  /** Absent if the registry sets the property unconditionally. */
   readonly because?: string;
 }
 
-/** A dependency on a property that itself depends on others is followed this far; BIOSes have two levels. */
+/** How far a dependency is followed if its property depends on others. BIOSes have two levels. */
 const DEEPEST = 16;
 
 /**
- * The properties of attributes if the BIOS had these values. Some BMCs write the registry anew for the values in force: what these
- * make of a property holds for them alone.
+ * Returns the properties that attributes would have if the BIOS had these values. Some BMCs rewrite the registry for the
+ * values in force, so that the resulting properties apply to those values only.
  */
 export function effectiveProperties(
   registry: BiosRegistry,
@@ -87,7 +90,7 @@ export function effectiveProperties(
     const made = inForceOf?.(name, property);
     const isMade = made?.because !== undefined && made.value === listed;
     const own: EffectiveProperty = { value: isMade ? undefined : listed };
-    // What depends on itself, or on too much, is as the registry has it.
+    // A property that depends on itself, or on too many others, is taken from the registry.
     known.set(key, own);
     if (depth >= DEEPEST) return own;
     let effective = own;
@@ -111,7 +114,7 @@ export function effectiveProperties(
   return propertyOf;
 }
 
-/** An attribute's own value: names come from BMCs and may be those of methods. */
+/** Returns an attribute's own value. Names come from BMCs and may be those of inherited methods. */
 export function attributeValue(attributes: BiosAttributes, name: string): BiosValue | undefined {
   return Object.hasOwn(attributes, name) ? attributes[name] : undefined;
 }
@@ -120,7 +123,7 @@ function isProperty(name: string): name is BiosProperty {
   return BIOS_PROPERTIES.some((property) => property === name);
 }
 
-/** DSP0268, AttributeRegistry, MapFromCondition. */
+/** Compares values (DSP0268, AttributeRegistry, MapFromCondition). */
 function compare(is: BiosValue, comparison: string, other: unknown): boolean {
   switch (comparison) {
     case "EQU":

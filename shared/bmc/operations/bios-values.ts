@@ -13,13 +13,13 @@ import {
   effectiveProperties,
 } from "./bios-registry.ts";
 
-/** The most values of an enumeration to list in an error. */
+/** The largest number of values of an enumeration to list in an error. */
 const MOST_LISTED = 16;
 
-/** Each suggestion compares a name with all names of the BIOS. */
+/** The largest number of suggestions, each of which compares a name with all names of the BIOS. */
 const MOST_SUGGESTIONS = 8;
 
-/** A problem in words, the first ones with the nearest name. */
+/** Describes unknown attributes, the first of them with the nearest known name. */
 export function unknownBiosAttribute(
   given: string,
   names: readonly string[],
@@ -28,13 +28,13 @@ export function unknownBiosAttribute(
   return `the BIOS has no ${given}${problemsBefore < MOST_SUGGESTIONS ? suggestion(given, names) : ""}`;
 }
 
-/** What is known of an attribute without a registry. */
+/** The description of an attribute that is not in the registry. */
 const UNDESCRIBED = { values: [], properties: {} } as const;
 
 /**
- * The asked values as the BMC's BIOS has them: names in the BIOS's case, values by name or display name, text as a number where
- * the attribute is one. Throws `usage` with all problems. What the registry lacks is as in `next`, which
- * is what the BIOS will have from the next boot; `inForce` is what it has now.
+ * Converts the requested values to those of the BMC's BIOS: names in the BIOS's case, values by name or display name, text
+ * as a number if the attribute is numeric. Throws `usage` with all problems. What the registry lacks is taken from `next`,
+ * the values from the next boot on; `inForce` has the current values.
  */
 export function checkBiosValues(
   asked: BiosAttributes,
@@ -63,7 +63,7 @@ export function checkBiosValues(
   return values;
 }
 
-/** The name itself, or the only one that differs in case alone. */
+/** Returns the name itself, or the only one that differs only in case. */
 export function nameIn(names: readonly string[], given: string): string | undefined {
   if (names.includes(given)) return given;
   const similar = names.filter((name) => name.toLowerCase() === given.toLowerCase());
@@ -113,14 +113,17 @@ function enumerated(text: string, values: BiosRegistryAttribute["values"]): Bios
   );
   const found = exact ?? (similar.length === 1 ? similar[0] : undefined);
   if (found) return found.name;
-  // A registry without the list cannot say what is wrong.
+  // A registry without the list of values cannot tell what is wrong.
   if (values.length === 0) return text;
   const more = values.length > MOST_LISTED ? " and others" : "";
   const listed = values.slice(0, MOST_LISTED).map(({ name }) => name);
   return { problem: `is ${listed.join(", ")}${more}, not ${text}` };
 }
 
-/** Limits and read-only flags, as they are once all asked values are set; only of values that change. */
+/**
+ * Returns problems with limits and read-only flags, as they apply once all requested values are set. Checks only values that
+ * change.
+ */
 function limitProblems(
   values: BiosAttributes,
   { next, inForce }: { readonly next: BiosAttributes; readonly inForce: BiosAttributes },
@@ -143,7 +146,7 @@ function limitProblems(
 function lockProblem(propertyOf: (property: BiosProperty) => EffectiveProperty): string | undefined {
   for (const property of ["Immutable", "ReadOnly", "Hidden"] as const) {
     const { value: isSet, because } = propertyOf(property);
-    // Hidden alone is about user interfaces (DSP0268); what another value hides has no effect.
+    // Hidden by itself concerns user interfaces only (DSP0268), and what another value hides has no effect.
     if (isSet !== true || (property === "Hidden" && because === undefined)) continue;
     const kind = property === "Hidden" ? "without effect" : "read-only";
     return `is ${kind}${because === undefined ? "" : ` because of ${because}`}`;
@@ -151,7 +154,7 @@ function lockProblem(propertyOf: (property: BiosProperty) => EffectiveProperty):
   return undefined;
 }
 
-/** A numeric property, where the registry has one. */
+/** Returns a numeric property if the registry has one. */
 type LimitOf = (property: BiosProperty) => number | undefined;
 
 function lengthProblem(value: BiosValue, limit: LimitOf): string | undefined {

@@ -11,41 +11,44 @@ import type { PxeSwitch } from "./network-boot-attributes.ts";
 import { type NicPxeReport, planNicPxe, setNicPxe } from "./nic-pxe.ts";
 import { ChangeFailed, sendOnce, writeSetting } from "./read-back.ts";
 
-/** BIOS attributes of a machine, without passwords. */
+/** The BIOS attributes of a machine, without passwords. */
 export interface BiosState {
   /** The values in effect since the last boot. */
   readonly attributes: BiosAttributes;
   /** The attributes that the next boot changes, with their new values. */
   readonly pending: BiosAttributes;
-  /** The BMC's name of the registry that describes them; absent if it names none. */
+  /** The BMC's name of the registry that describes the attributes; absent if it names none. */
   readonly registry?: string;
-  /** False if no job is there that applies `pending` at the next boot; otherwise absent. */
+  /** False if there is no job that applies `pending` at the next boot; otherwise absent. */
   readonly scheduled?: false;
 }
 
-/** When changes take effect: at the next boot, or at once where the BMC offers it. */
+/** When changes take effect: at the next boot, or at once if the BMC supports that. */
 export type BiosApplyTime = "on-reset" | "immediate";
 
-/** What the BIOS says about the settings that it was given last. */
+/** The BIOS's result for the settings that it last received. */
 export interface BiosOutcome {
-  /** When it said so, as the BMC writes it. */
+  /** The time of the result in the BMC's format. */
   readonly time?: string;
-  /** What it did not take, and why. */
+  /** What the BIOS did not accept, and why. */
   readonly problem?: string;
 }
 
-/** The state as a driver reads it. */
+/** The state that a driver reads. */
 type BiosReading = Omit<BiosState, "scheduled"> & {
   readonly outcome?: BiosOutcome;
-  /** False if the next boot leaves `pending` alone because no job is there to apply it. */
+  /** False if the next boot ignores `pending`, because there is no job to apply it. */
   readonly scheduled?: boolean;
 };
 
 export interface BiosDriver {
   read(signal: AbortSignal): Promise<BiosReading>;
-  /** Whether a boot applies values right now, which the BMC may show before they are in effect. */
+  /** Whether a boot is currently applying values, which the BMC may show before they are in effect. */
   isApplying(signal: AbortSignal): Promise<boolean>;
-  /** The registry of this name, as `read` has it. Undefined if the BMC offers none that can be read. */
+  /**
+   * Reads the registry with this name, which is from `read`. Resolves to undefined if the BMC offers no registry that can be
+   * read.
+   */
   registry(name: string | undefined, signal: AbortSignal): Promise<BiosRegistry | undefined>;
   /** Throws `unsupported` if the BMC does not offer the time. */
   plan(values: BiosAttributes, time: BiosApplyTime, signal: AbortSignal): Promise<readonly string[]>;
@@ -54,17 +57,17 @@ export interface BiosDriver {
   reset(signal: AbortSignal): Promise<void>;
 }
 
-/** BIOS attributes to set. */
+/** A request to set BIOS attributes. */
 export interface BiosRequest {
-  /** By name; text is read as the attribute's type. */
+  /** The values by name. Text is converted to the attribute's type. */
   readonly values: BiosAttributes;
   /** When they take effect. */
   readonly applyTime: BiosApplyTime;
-  /** How long to wait until they are in effect; absent does not wait. */
+  /** How long to wait until the values are in effect. If absent, does not wait. */
   readonly waitMs?: number;
 }
 
-/** Result of setting BIOS attributes. */
+/** The result of setting BIOS attributes. */
 export interface BiosReport {
   /** The requested attributes before the change. */
   readonly before: BiosState;
@@ -72,17 +75,17 @@ export interface BiosReport {
   readonly after: BiosState;
   /** Whether anything was sent. */
   readonly changed: boolean;
-  /** Whether the BMC's registry was there to check the values. */
+  /** Whether a registry was available to check the values. */
   readonly validated: boolean;
-  /** How it went, in one line for people. */
+  /** The result in one line for display. */
   readonly summary: string;
 }
 
-/** Result of resetting the BIOS. */
+/** The result of resetting the BIOS. */
 export interface BiosResetReport {
   /** Whether anything was sent. */
   readonly changed: boolean;
-  /** How it went, in one line for people. */
+  /** The result in one line for display. */
   readonly summary: string;
 }
 
@@ -91,7 +94,7 @@ export type BiosDrivers = { readonly bios: BiosDriver };
 export const biosOperations = defineOperations({
   title: "BIOS attributes",
   methods: (run: Run<BiosDrivers>) => ({
-    /** Reads the BIOS attributes and those that wait for the next boot. */
+    /** Reads the BIOS attributes, and those that take effect at the next boot. */
     getBios: (signal: AbortSignal): Promise<BiosState> =>
       run(signal, async (access) => shown(await portOf(access, signal).read())),
 
@@ -102,29 +105,32 @@ export const biosOperations = defineOperations({
     setBios: (request: BiosRequest, signal: AbortSignal): Promise<BiosReport> =>
       run(signal, (access) => setBiosValues(access, request, signal)),
 
-    /** What `setBios` would send. */
+    /** Returns what `setBios` would send. */
     planBios: (request: BiosRequest, signal: AbortSignal): Promise<Plan<BiosState>> =>
       run(signal, (access) => planBiosValues(access, request, signal)),
 
-    /** Switches the PXE of a network interface for the next boot, by the BIOS attributes of its make, and reads them back. */
+    /**
+     * Enables or disables PXE of a network interface from the next boot on, with the vendor's BIOS attributes, and reads
+     * them back.
+     */
     setNicPxe: (name: string, enabled: boolean, signal: AbortSignal): Promise<NicPxeReport> =>
       run(signal, (access) => {
         const set = (values: BiosChange["values"]) => setBiosValues(access, nextBoot(values), signal);
         return setNicPxe(set, name, enabled);
       }),
 
-    /** What `setNicPxe` would send. */
+    /** Returns what `setNicPxe` would send. */
     planNicPxe: (name: string, enabled: boolean, signal: AbortSignal): Promise<Plan<readonly PxeSwitch[]>> =>
       run(signal, (access) => {
         const plan = (values: BiosChange["values"]) => planBiosValues(access, nextBoot(values), signal);
         return planNicPxe(plan, name, enabled);
       }),
 
-    /** Resets all BIOS attributes to the vendor's defaults, once. Takes effect at the next boot. */
+    /** Resets all BIOS attributes to the vendor's defaults once. Takes effect at the next boot. */
     resetBios: (signal: AbortSignal): Promise<BiosResetReport> =>
       run(signal, (access) => resetBios(portOf(access, signal))),
 
-    /** What `resetBios` would send. */
+    /** Returns what `resetBios` would send. */
     planBiosReset: (signal: AbortSignal): Promise<Plan<undefined>> =>
       run(signal, async (access) => ({
         before: undefined,
@@ -134,7 +140,7 @@ export const biosOperations = defineOperations({
   check: async (access, signal) => ok(describeBios(await portOf(access, signal).read())),
 });
 
-/** The BIOS of one machine with retries in place; what the operations need and no more. */
+/** The BIOS operations of one machine, with retries. */
 type BiosPort = ReturnType<typeof portOf>;
 
 function portOf(access: Access<BiosDrivers>, signal: AbortSignal) {
@@ -157,24 +163,24 @@ function portOf(access: Access<BiosDrivers>, signal: AbortSignal) {
       work.start(({ bios }) => bios.write(values, time, signal), patience),
     planReset: () => read(({ bios }) => bios.planReset(signal)),
     reset: () => work.start(({ bios }) => bios.reset(signal)),
-    /** The job or the task that the last request left running. */
+    /** The job or task that the last request left running. */
     work,
     sleep,
     progress,
   };
 }
 
-/** A task that is still running after this time waits for the boot. */
+/** How long a task may run before it counts as waiting for a boot. */
 const ACCEPTED_MS = 10_000;
 
 interface BiosSight {
   readonly state: BiosReading;
   readonly inEffect: boolean;
-  /** The BMC shows the values, and the boot that applies them has not ended yet. */
+  /** Whether the BMC shows the values although the boot that applies them has not ended. */
   readonly isApplying: boolean;
 }
 
-/** A boot takes minutes; the first read is early for a machine that has just booted. */
+/** The delay of the first poll, for a machine that has just booted. A boot takes minutes. */
 const FIRST_POLL_MS = 1_000;
 const LONGEST_POLL_MS = 15_000;
 
@@ -188,14 +194,14 @@ async function prepare(port: BiosPort, { values: asked, ...others }: BiosChange)
   return { before, values, request, validated: registry !== undefined };
 }
 
-/** A request whose values may follow from what the next boot would make of the attributes without it. */
+/** A request with values that may depend on what the next boot would otherwise set. */
 export type BiosChange = Omit<BiosRequest, "values"> & {
   readonly values: BiosAttributes | ((next: BiosAttributes) => BiosAttributes);
 };
 
 const nextBoot = (values: BiosChange["values"]): BiosChange => ({ values, applyTime: "on-reset" });
 
-/** The BIOS attributes as the next boot makes them. */
+/** Returns the BIOS attributes from the next boot on. */
 export async function nextBiosValues(
   access: Access<BiosDrivers>,
   signal: AbortSignal,
@@ -236,7 +242,7 @@ export async function setBiosValues(
   return reportOf({ before, after, values, changed, validated, isApplying });
 }
 
-/** The settings may show the values although the job that is to apply them has failed. */
+/** Writes the values. The settings may show them although the job that should apply them has failed. */
 async function writeValues(
   port: BiosPort,
   values: BiosAttributes,
@@ -269,7 +275,7 @@ interface SetBios {
   readonly values: BiosAttributes;
   readonly changed: boolean;
   readonly validated: boolean;
-  /** The boot that applies the values has not ended yet. */
+  /** Whether the boot that applies the values has not ended. */
   readonly isApplying?: boolean;
 }
 
@@ -306,12 +312,12 @@ function describeNotSet(state: BiosReading, values: BiosAttributes, { applyTime 
     : describeKept(kept, names);
 }
 
-/** What the BIOS has from the next boot. */
+/** Returns the values of the BIOS from the next boot on. */
 function nextOf({ attributes, pending }: BiosReading): BiosAttributes {
   return { ...attributes, ...pending };
 }
 
-/** Names of the asked attributes that have another value. */
+/** Returns the names of requested attributes that have another value. */
 function missing(attributes: BiosAttributes, values: BiosAttributes): readonly string[] {
   return Object.keys(values).filter((name) => attributeValue(attributes, name) !== values[name]);
 }
@@ -328,7 +334,7 @@ async function awaitEffect(
     const seen = await port.lookAt(values);
     const leftMs = endMs - port.clock.monotonicMs();
     if (seen instanceof BmcError) {
-      // BMCs are busy, silent or confused while the machine boots.
+      // BMCs are busy, silent or inconsistent while the machine boots.
       if (leftMs <= 0) throw notReadable(seen, waitMs);
       await port.sleep(Math.min(pauseMs, leftMs));
       continue;
@@ -359,7 +365,7 @@ function notReadable(cause: BmcError, waitMs: number): BmcError {
   return new BmcError("timeout", message, { cause, uncertain: true });
 }
 
-/** What the BIOS says against the settings, unless it said that of earlier ones. */
+/** Returns the BIOS's problem with the settings, unless it is about earlier settings. */
 function newProblem({ outcome: before }: BiosReading, { outcome: now }: BiosReading): string | undefined {
   const isOld = before?.time === now?.time && before?.problem === now?.problem;
   return isOld ? undefined : now?.problem;
@@ -374,7 +380,7 @@ async function resetBios(port: BiosPort): Promise<BiosResetReport> {
   };
 }
 
-/** Without passwords; only the attributes in `values` where given. */
+/** Returns attributes without passwords, and only those in `values` if it is given. */
 function shown(
   { attributes, pending, registry, scheduled }: BiosReading,
   values?: BiosAttributes,
@@ -403,7 +409,7 @@ function describeKept(attributes: BiosAttributes, names: readonly string[]): str
   return names.map((name) => `${name}=${attributeValue(attributes, name) ?? "(none)"}`).join(", ");
 }
 
-/** For people: `312 BIOS attributes, 2 pending`. */
+/** Describes the attributes: `312 BIOS attributes, 2 pending`. */
 export function describeBios({ attributes, pending }: Omit<BiosState, "scheduled">): string {
   const waiting = Object.keys(pending).length;
   return `${count(Object.keys(attributes).length, "BIOS attribute", "BIOS attributes")}${waiting === 0 ? "" : `, ${waiting} pending`}`;

@@ -12,37 +12,40 @@ import {
   describeOverride,
 } from "./boot-port.ts";
 
-/** Result of waiting for a boot. */
+/** The result of waiting for a boot. */
 export interface BootWaitReport {
-  /** The state that the BMC reported at first; absent if it reports none. */
+  /** The first progress that the BMC reported; absent if it reports none. */
   readonly before?: string;
-  /** The state that it reported at the end; absent if it reports none. */
+  /** The last progress that the BMC reported; absent if it reports none. */
   readonly after?: string;
-  /** What showed it: the reported progress, the POST code, or the one-time boot override, which was used. */
+  /**
+   * What showed that the boot got there: the reported progress, the POST code, or the one-time boot override, which was used
+   * up.
+   */
   readonly shownBy: "progress" | "post-code" | "override";
-  /** How it went, in one line for people. */
+  /** The result in one line for display. */
   readonly summary: string;
 }
 
 export interface BootWaitPort {
   readonly clock: Clock;
-  /** One look; the error of a BMC that may be restarting. */
+  /** Polls once. Resolves to the error of a BMC that may be restarting. */
   see(): Promise<BootSight | BmcError>;
-  /** Set where one-time overrides stay in force, so that one that goes shows nothing. */
+  /** Whether one-time overrides stay in force, so that the end of an override shows nothing. */
   keepsOverrides(): Promise<boolean>;
   sleep(ms: number): Promise<void>;
   progress(text: string, limitMs?: number): void;
 }
 
-/** Firmware takes minutes; a stage may be over within seconds. */
+/** Firmware takes minutes, but a stage may last only seconds. */
 const POLL: Backoff = { firstMs: 1_000, maxMs: 5_000, factor: 1.5 };
 /**
- * A BMC may show the former boot for a moment after power on: what was there at the first look counts when it is still there after
- * this long.
+ * A BMC may show the previous boot for a moment after power on, so the state of the first poll counts only if it lasts this
+ * long.
  */
 const HELD_MS = 10_000;
 
-/** Waits until the machine's boot has reached the stage or POST code; sends nothing. */
+/** Waits until the machine's boot has reached the stage or POST code. Sends nothing. */
 export async function waitForBoot(
   port: BootWaitPort,
   target: BootTarget,
@@ -79,19 +82,19 @@ export async function waitForBoot(
   }
 }
 
-/** What has been seen of one boot. */
+/** Follows one boot. */
 class BootWatch {
-  /** The state at the first look. */
+  /** The state of the first poll. */
   first: string | undefined;
-  /** The boot that was shown at the first look. */
+  /** The boot of the first poll. */
   #firstBoot: string | undefined;
   readonly #target: BootTarget;
   readonly #keepsOverrides: boolean;
   #looks = 0;
   #reportsProgress = false;
-  /** Whether a stage before the target was seen, so that the target, once reached, is of this boot. */
+  /** Whether a stage before the target was seen, so that the target belongs to this boot. */
   #wasBefore = false;
-  /** Since when the BMC has shown the stage without a break. */
+  /** The time since which the BMC has shown the stage without interruption. */
   #reachedMs: number | undefined;
   #override: BootOverride | undefined;
   #state: string | undefined;
@@ -101,12 +104,12 @@ class BootWatch {
     this.#keepsOverrides = keepsOverrides;
   }
 
-  /** For people. */
+  /** The awaited state, for display. */
   get awaited(): string {
     return "stage" in this.#target ? this.#target.stage : `POST code ${this.#target.postCode}`;
   }
 
-  /** For progress, with its own comma. */
+  /** The current state for progress messages, with its own comma. */
   get now(): string {
     return this.#state === undefined ? "" : `, now ${this.#state}`;
   }
@@ -131,7 +134,7 @@ class BootWatch {
     return undefined;
   }
 
-  /** Throws where nothing can ever show the stage. A BMC that has reported progress may stop for a moment. */
+  /** Throws if nothing can ever show the stage. A BMC that has reported progress may stop reporting for a moment. */
   check({ override }: BootSight): void {
     if (this.#reportsProgress) return;
     if ("stage" in this.#target && this.#target.stage === "os-running") {

@@ -14,13 +14,13 @@ import { ok, unsupported } from "./finding.ts";
 import type { PowerDriver } from "./power.ts";
 import { awaitState, insisting, READ_BACK_MS, refusalOf, reported } from "./read-back.ts";
 
-/** Result of setting a boot override. */
+/** The result of setting a boot override. */
 export interface BootReport {
-  /** The override as read back; its device is `unknown` if the BMC cannot show it. */
+  /** The override that was read back. Its device is `unknown` if the BMC cannot show it. */
   readonly after: BootOverride;
   /** Whether anything was sent. */
   readonly changed: boolean;
-  /** How it went, in one line for people. */
+  /** The result in one line for display. */
   readonly summary: string;
 }
 
@@ -33,11 +33,11 @@ export const bootOperations = defineOperations({
     getBoot: (signal: AbortSignal): Promise<BootOverride> =>
       run(signal, async ({ read }) => reported("boot device", await read(({ boot }) => boot.read(signal)))),
 
-    /** Sets the boot override and reads it back; `mode: keep` becomes the connection's boot mode, if it has one. */
+    /** Sets the boot override and reads it back. `mode: keep` uses the connection's boot mode, if it has one. */
     setBoot: (request: BootRequest, signal: AbortSignal): Promise<BootReport> =>
       run(signal, (access) => setBoot(portOf(access, signal), withMode(request, access))),
 
-    /** What `setBoot` would send. With an override to assume, the present one is not read. */
+    /** Returns what `setBoot` would send. If an override is assumed, the present one is not read. */
     planBoot: (
       request: BootRequest,
       signal: AbortSignal,
@@ -51,8 +51,8 @@ export const bootOperations = defineOperations({
       }),
 
     /**
-     * Waits until the machine's boot has reached a stage, as its progress or the use of a one-time override shows, or a POST code;
-     * sends nothing.
+     * Waits until the machine's boot has reached a stage or a POST code. A stage is shown by the boot's progress, or by the
+     * use of a one-time override. Sends nothing.
      */
     waitForBoot: (target: BootTarget, timeoutMs: number, signal: AbortSignal): Promise<BootWaitReport> =>
       run(signal, (access) =>
@@ -66,7 +66,7 @@ export const bootOperations = defineOperations({
   },
 });
 
-/** The boot override of one machine with retries in place; what `setBoot` needs and no more. */
+/** The boot override operations of one machine, with retries. */
 type BootPort = ReturnType<typeof portOf>;
 
 function portOf({ log, read, write, insist, sleep }: Access<BootDrivers>, signal: AbortSignal) {
@@ -118,8 +118,8 @@ function withMode(
 export const UNREAD_OVERRIDE: BootOverride = { device: "unknown" };
 
 /**
- * Sets the override and reads it back. What the BMC says about the write does not decide: some apply it and
- * answer 400, some answer 200 and keep something else (bmclib issue 459).
+ * Sets the override and reads it back. The BMC's answer to the write does not decide: some BMCs apply it and answer 400,
+ * some answer 200 and store something else (bmclib issue 459).
  */
 async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport> {
   const asked = `boot ${describeRequest(request)}`;
@@ -140,7 +140,7 @@ async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport
   }
   for (let again = 1; refusal && !matches(request, stored); again += 1) {
     if (!refusal.uncertain || again > (refusal.class === "timeout" ? 2 : 1)) throw refusal;
-    // The answer was lost and so, it seems, was the write; writing the same override again is harmless.
+    // The answer was lost and apparently also the write. Writing the same override again is harmless.
     refusal = await refusalOf(() => port.write(request));
     stored = await readBack();
   }
@@ -153,7 +153,7 @@ async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport
     return { after: stored, changed: true, summary };
   }
   if (matches(request, stored)) {
-    // What cannot be read for it is no reason to fail.
+    // A note that cannot be read is not a failure.
     const note = await port.note(request).catch(() => undefined);
     const summary = `boot ${describeOverride(stored)}${note === undefined ? "" : `; ${note}`}`;
     return { after: stored, changed: true, summary };
@@ -169,12 +169,12 @@ async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport
   );
 }
 
-/** A BMC without diagnostics of its own gets its utilities in their place. */
+/** Whether the stored device is the requested one. A BMC without its own diagnostics selects its utilities instead. */
 function isDevice(stored: BootOverride["device"], asked: BootRequest["device"]): boolean {
   return stored === asked || (asked === "diag" && stored === "utilities");
 }
 
-/** Whether what the BMC reports is what was asked; a field that it does not report is not held against it. */
+/** Whether what the BMC reports is what was requested. A field that it does not report counts as matching. */
 export function matches(request: BootRequest, stored: BootOverride | undefined): boolean {
   if (!stored || !isDevice(stored.device, request.device)) return false;
   if (request.device === "none") return true;

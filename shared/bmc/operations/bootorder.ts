@@ -5,33 +5,33 @@ import { ok } from "./finding.ts";
 import { writeSetting } from "./read-back.ts";
 import { incompleteList } from "./unread.ts";
 
-/** One entry of the UEFI boot order. */
+/** An entry of the UEFI boot order. */
 export interface BootOption {
-  /** The BMC's name of it, such as `Boot0003`. */
+  /** The BMC's name of the entry, such as `Boot0003`. */
   readonly id: string;
-  /** Its title, such as `UEFI PXEv4 (MAC:001B21AABBCC)`; absent if the BMC does not report it. */
+  /** The title, such as `UEFI PXEv4 (MAC:001B21AABBCC)`; absent if the BMC does not report it. */
   readonly name?: string;
-  /** Why its title could not be read. */
+  /** Why the title could not be read. */
   readonly unread?: string;
 }
 
 export interface BootOrderDriver {
-  /** All options in the order in which the firmware will try them from the next boot. */
+  /** Reads all options in the order in which the firmware tries them from the next boot on. */
   read(signal: AbortSignal): Promise<readonly BootOption[]>;
   plan(ids: readonly string[], signal: AbortSignal): Promise<string>;
-  /** All IDs, in their new order. */
+  /** Writes all IDs in their new order. */
   write(ids: readonly string[], signal: AbortSignal): Promise<void>;
 }
 
-/** Result of setting the boot order. */
+/** The result of setting the boot order. */
 export interface BootOrderReport {
   /** The order before the change. */
   readonly before: readonly BootOption[];
-  /** The order as read back. */
+  /** The order that was read back. */
   readonly after: readonly BootOption[];
   /** Whether anything was sent. */
   readonly changed: boolean;
-  /** How it went, in one line for people. */
+  /** The result in one line for display. */
   readonly summary: string;
 }
 
@@ -45,13 +45,13 @@ export const bootOrderOperations = defineOperations({
       run(signal, (access) => portOf(access, signal).read()),
 
     /**
-     * Puts these options first, by title or ID, in any case; the others keep their order after them. Reads the order back.
-     * Throws `usage` for a name that the BMC does not have.
+     * Moves these options, named by title or ID in any case, to the front. The others follow in their order. Reads the order
+     * back. Throws `usage` for a name that the BMC does not have.
      */
     setBootOrder: (names: readonly string[], signal: AbortSignal): Promise<BootOrderReport> =>
       run(signal, (access) => setOrder(portOf(access, signal), names)),
 
-    /** What `setBootOrder` would send. */
+    /** Returns what `setBootOrder` would send. */
     planBootOrder: (names: readonly string[], signal: AbortSignal): Promise<Plan<readonly BootOption[]>> =>
       run(signal, async (access) => {
         const port = portOf(access, signal);
@@ -63,7 +63,7 @@ export const bootOrderOperations = defineOperations({
   check: async (access, signal) => ok(describeBootOrder(await portOf(access, signal).read())),
 });
 
-/** The boot order with retries in place; what `setBootOrder` needs and no more. */
+/** The boot order operations of one machine, with retries. */
 type BootOrderPort = ReturnType<typeof portOf>;
 
 function portOf({ read, write, insist, sleep }: Access<BootOrderDrivers>, signal: AbortSignal) {
@@ -120,10 +120,10 @@ const idsOf = (order: readonly BootOption[]) => order.map(({ id }) => id);
 const isSame = (a: readonly BootOption[], b: readonly BootOption[]) =>
   idsOf(a).join("\n") === idsOf(b).join("\n");
 
-/** The most options to name for people. */
+/** The largest number of options to name in a description. */
 const MOST_NAMED = 4;
 
-/** For people: `boot order PXE NIC 1, Hard Drive, and 3 more`. */
+/** Describes the order: `boot order PXE NIC 1, Hard Drive, and 3 more`. */
 export function describeBootOrder(order: readonly BootOption[]): string {
   if (order.length === 0) return "empty boot order";
   const named = order.slice(0, MOST_NAMED).map(({ id, name }) => name ?? id);

@@ -3,31 +3,31 @@ import { isIPv4 } from "node:net";
 import { oneLine } from "../../contract/result.ts";
 import { isIpv6 } from "../../ip-address.ts";
 
-/** A certificate in short texts. */
+/** A summary of a certificate. */
 export interface CertificateSummary {
-  /** SHA-256 in hex, as the inventory's `tls.fingerprint`. */
+  /** The SHA-256 in hex, as in `tls.fingerprint` of the inventory. */
   readonly fingerprint: string;
-  /** Its subject on one line: `CN=bmc-7.example.org, O=Example`. */
+  /** The subject on one line: `CN=bmc-7.example.org, O=Example`. */
   readonly subject: string;
-  /** Its issuer on one line. */
+  /** The issuer on one line. */
   readonly issuer: string;
-  /** When it expires, ISO 8601. */
+  /** The expiry date in ISO 8601. */
   readonly notAfter: string;
 }
 
-/** A certificate and those that lead to its root, as they are sent. */
+/** A certificate with the certificates that lead to its root, as they are sent. */
 export interface CertificateChain {
-  /** The BMC's own. */
+  /** The BMC's own certificate. */
   readonly leaf: CertificateSummary;
-  /** PEM, the leaf first. */
+  /** The chain in PEM with the leaf first. */
   readonly pem: string;
-  /** How many it holds. */
+  /** The number of certificates. */
   readonly size: number;
 }
 
-/** What a chain must be right for. */
+/** What a chain must be valid for. */
 export interface ChainPurpose {
-  /** The name or address that the leaf must be for; any if absent. */
+  /** The name or address for which the leaf must be valid; any if absent. */
   readonly host?: string | undefined;
   readonly nowMs: number;
 }
@@ -37,7 +37,7 @@ const MOST_CERTIFICATES = 10;
 const LONGEST_NAME = 300;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
-/** Reads PEM and finds every problem that a BMC might only show once it is out of reach. */
+/** Reads PEM and finds every problem that a BMC might only show when it can no longer be reached. */
 export function readChain(text: string, purpose: ChainPurpose): CertificateChain | readonly string[] {
   if (text.length > LARGEST) return [`the certificate is larger than ${LARGEST} bytes`];
   if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
@@ -72,7 +72,7 @@ export function summarize(certificate: X509Certificate): CertificateSummary {
   };
 }
 
-/** For people: `certificate CN=bmc-7 until 2027-11-23 (fingerprint 1f2e...)`. */
+/** Describes a certificate: `certificate CN=bmc-7 until 2027-11-23 (fingerprint 1f2e...)`. */
 export function describeCertificate({ subject, notAfter, fingerprint }: CertificateSummary): string {
   return `certificate ${subject || "without a subject"} until ${notAfter.slice(0, 10)} (fingerprint ${fingerprint})`;
 }
@@ -81,12 +81,12 @@ function nameOf(name: string | undefined): string {
   return oneLine((name ?? "").replaceAll("\n", ", ")).slice(0, LONGEST_NAME);
 }
 
-/** A BMC's certificate may have any date. */
+/** Formats a date. A BMC's certificate may have any date. */
 function isoOf(date: Date): string {
   return Number.isNaN(date.getTime()) ? "unknown" : date.toISOString();
 }
 
-/** Node throws for keys that it does not know. */
+/** Whether a certificate was issued by another. Node throws for unknown types of keys. */
 function isIssuedBy(issued: X509Certificate | undefined, issuer: X509Certificate): boolean {
   try {
     return issued?.checkIssued(issuer) === true && issued.verify(issuer.publicKey);

@@ -9,15 +9,18 @@ import type { PowerDriver } from "./power.ts";
 import type { SigningRequestNames } from "./signing-request.ts";
 
 export interface HttpsDriver extends OfferedDriver {
-  /** What the BMC shows on a new connection, on which nothing is sent. Also works after the session has ended. */
+  /**
+   * Reads the certificate that the BMC presents on a new connection, on which nothing is sent. Also works after the session
+   * has ended.
+   */
   shown(signal: AbortSignal): Promise<CertificateSummary>;
-  /** What `generate` would send, in one line for people. */
+  /** Returns what `generate` would send, in one line for display. */
   planGenerate(names: SigningRequestNames, signal: AbortSignal): Promise<string>;
-  /** Makes a key and returns the request for its certificate, as the BMC sends it. */
+  /** Makes a key and returns the certificate signing request in the BMC's form. */
   generate(names: SigningRequestNames, signal: AbortSignal): Promise<string>;
-  /** What `install` would send, in one line for people. */
+  /** Returns what `install` would send, in one line for display. */
   plan(chain: CertificateChain, signal: AbortSignal): Promise<string>;
-  /** Sends it once. Afterwards the session may be lost. */
+  /** Sends the chain once. The session may be lost afterwards. */
   install(chain: CertificateChain, signal: AbortSignal): Promise<void>;
 }
 
@@ -27,7 +30,7 @@ export type HttpsDrivers = {
   readonly power: PowerDriver;
 };
 
-/** The BMC's web server with retries in place; what `installCertificate` needs and no more. */
+/** The operations on the BMC's web server, with retries. */
 export type CertificatePort = ReturnType<typeof certificatePort>;
 
 export function certificatePort(access: Access<HttpsDrivers>, signal: AbortSignal) {
@@ -43,13 +46,13 @@ export function certificatePort(access: Access<HttpsDrivers>, signal: AbortSigna
       }),
     install: (chain: CertificateChain) => write(({ https }) => https.install(chain, signal)),
     reset: () => write(({ manager }) => manager.reset("cold", signal)),
-    /** One attempt without a session, in which silence is an answer. */
+    /** Makes one attempt without a session, in which no answer counts as an answer. */
     look: (limitMs: number) =>
       withTimeout(limitMs, signal, async (limit) => {
         if (!through) throw new BmcError("internal", "looked before the first reading");
         return through.https.shown(limit);
       }),
-    /** One login on a new connection that must show this certificate. */
+    /** Logs in once on a new connection that must present this certificate. */
     logIn: async (fingerprint: string, limitMs: number): Promise<void> => {
       await trustOnly(fingerprint);
       await withTimeout(limitMs, signal, (limit) =>

@@ -2,23 +2,24 @@ import { StringDecoder } from "node:string_decoder";
 import { INPUT_BYTES } from "../../input-limits.ts";
 import { printable } from "../../printable.ts";
 
-/** The longest line in characters; what is longer becomes several lines. */
+/** The longest line in characters. Longer ones become several lines. */
 const LONGEST_LINE = INPUT_BYTES.consoleLine;
-/** A longer control string, such as a window's title, was none: its end was lost. */
+/** The longest control string, such as a window's title. A longer one has lost its end. */
 const LONGEST_STRING = 256;
 
 const ESCAPE = "\u001b";
-/** The beginning of a control sequence in one byte (C1). */
+/** The one-byte beginning of a control sequence (C1). */
 const CONTROL_SEQUENCE = "\u009b";
-/** Final characters of control sequences that place the cursor elsewhere or clear the screen (ECMA-48 section 8.3). */
+/** The final characters of control sequences that move the cursor or clear the screen (ECMA-48 section 8.3). */
 const MOVES = new Set("ABEFHJdfST");
 const FORWARD = "C";
 
 type State = "text" | "escape" | "charset" | "sequence" | "string" | "string-escape";
 
 /**
- * Lines of text out of what a machine sends to a terminal. Colours and other control sequences are removed; where the cursor
- * goes elsewhere, as in the menus of firmware, a line ends. Blank lines are left out. Keeps one line, however much comes.
+ * Splits what a machine sends to a terminal into lines of text. Colours and other control sequences are removed. A line ends
+ * where the cursor moves elsewhere, as in firmware menus. Blank lines are left out. Holds only one line, however much
+ * arrives.
  */
 export class ConsoleLines {
   readonly #decoder = new StringDecoder("utf8");
@@ -40,7 +41,7 @@ export class ConsoleLines {
     for (const character of this.#decoder.write(chunk)) this.#take(character);
   }
 
-  /** Ends the unfinished line; also where output was lost. */
+  /** Ends the unfinished line. Also called where output was lost. */
   finishLine(): void {
     const line = this.unfinished;
     this.#line = "";
@@ -95,7 +96,7 @@ export class ConsoleLines {
       this.#stringLength = 0;
       return "string";
     }
-    // Intermediate characters, as of `ESC ( B`.
+    // Intermediate characters, as in `ESC ( B`.
     if (character >= " " && character <= "/") return "charset";
     // Index, next line, reverse index and full reset move the cursor.
     if ("DEMc".includes(character)) this.finishLine();
@@ -106,7 +107,7 @@ export class ConsoleLines {
     if (character >= " " && character <= "?") return "sequence";
     if (MOVES.has(character)) this.finishLine();
     else if (character === FORWARD) this.#append(" ");
-    // A control character in the middle does its work and the sequence continues; here it ends a broken one.
+    // A control character inside a sequence takes effect and the sequence continues; here it ends a broken sequence.
     else if (isControl(character)) this.#takeText(character);
     return "text";
   }

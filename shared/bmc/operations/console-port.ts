@@ -1,32 +1,32 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { OfferedDriver } from "./finding.ts";
 
-/** What a console gives while it is watched. */
+/** Receives what a console sends while it is watched. */
 export interface ConsoleSink {
-  /** The console is open: what the machine sends from now on arrives. */
+  /** Called when the console is open. Later output of the machine arrives. */
   opened(): void;
-  /** Bytes of the machine, in order and each once. */
+  /** Receives bytes of the machine in order, each once. */
   output(bytes: Uint8Array): void;
-  /** Output was lost here. */
+  /** Called where output was lost. */
   gap(reason: string): void;
 }
 
 /** The machine's serial console through one provider. */
 export interface ConsoleDriver extends OfferedDriver {
-  /** Who has the console open, for people; undefined if it is free, and where the BMC cannot say. */
+  /** Returns who has the console open, for display; undefined if it is free or the BMC cannot say. */
   holder(signal: AbortSignal): Promise<string | undefined>;
-  /** What `takeOver` and `watch` would send, in one line each for people. */
+  /** Returns what `takeOver` and `watch` would send, in one line each for display. */
   plan(takesOver: boolean): readonly string[];
   /** Ends the session that has the console open. */
   takeOver(signal: AbortSignal): Promise<void>;
   /**
-   * Opens the console, sends nothing to it, and resolves once `until` has aborted and the console is released. Rejects with
-   * `busy` if another session has it, and with `timeout` or `unreachable` once it is lost. Released on every way out.
+   * Opens the console, sends nothing to it, and resolves when `until` has aborted and the console is released. Rejects with
+   * `busy` if another session has it, and with `timeout` or `unreachable` if it is lost. The console is always released.
    */
   watch(sink: ConsoleSink, until: AbortSignal, signal: AbortSignal): Promise<void>;
 }
 
-/** The watch of a session, which ends with it. */
+/** The watch of a session. It ends with the session. */
 export class SessionWatch {
   readonly #closing = new AbortController();
   #watching: Promise<unknown> = Promise.resolve();
@@ -37,7 +37,7 @@ export class SessionWatch {
     return watching;
   }
 
-  /** Ends a watch and resolves once its console is released. Never throws. */
+  /** Ends a watch and resolves when its console is released. Never throws. */
   async close(): Promise<void> {
     this.#closing.abort(new BmcError("cancelled", "the session was closed"));
     await this.#watching;

@@ -8,9 +8,12 @@ import { ConsoleLines } from "./console-lines.ts";
 import type { ConsoleDriver, ConsoleSink } from "./console-port.ts";
 import { describeOffer } from "./finding.ts";
 
-/** What a line is compared with; a `RegExp` is one. Lines come from outside: use patterns whose time is linear. */
+/**
+ * A pattern with which lines are compared, such as a `RegExp`. Lines come from outside, so use patterns that take linear
+ * time.
+ */
 export interface LinePattern {
-  /** For messages. */
+  /** The text of the pattern for messages. */
   readonly source: string;
   /** Whether a part of the line matches. */
   readonly test: (line: string) => boolean;
@@ -18,31 +21,34 @@ export interface LinePattern {
 
 /** What to watch the console for. */
 export interface ConsoleRequest {
-  /** A line that matches ends the wait. */
+  /** The pattern that ends the wait. */
   readonly until: LinePattern;
-  /** A line that matches fails it, at once. */
+  /** The pattern that ends the wait with a failure. */
   readonly failOn?: LinePattern | undefined;
   /** How long to wait. */
   readonly timeoutMs: number;
   /** Whether to end another session that has the console open. */
   readonly takeOver: boolean;
-  /** Changes each line before it is compared, logged and kept, to redact it. */
+  /** Redacts each line before it is compared, logged and kept. */
   readonly redact?: (line: string) => string;
-  /** Called with the last lines as they come, and whether another session was ended: the report if the watch is cut short. */
+  /**
+   * Called with the last lines as they arrive, and with whether another session was ended, for the report if the watch is
+   * interrupted.
+   */
   readonly onProgress?: (last: string, changed: boolean) => void;
 }
 
-/** Result of watching a console. */
+/** The result of watching a console. */
 export interface ConsoleReport {
   /** The pattern that a line matched. */
   readonly pattern: string;
-  /** That line, without control characters; at most 1,000 characters. */
+  /** That line without control characters; at most 1,000 characters. */
   readonly line: string;
-  /** How many lines came until then. */
+  /** The number of lines up to that line. */
   readonly lines: number;
   /** Whether another session was ended. */
   readonly changed: boolean;
-  /** How it went, in one line for people. */
+  /** The result in one line for display. */
   readonly summary: string;
 }
 
@@ -52,14 +58,14 @@ export const consoleOperations = defineOperations({
   title: "serial console",
   methods: (run: Run<ConsoleDrivers>) => ({
     /**
-     * Watches the serial console until a line matches, logs its lines as they come, and releases it. It writes nothing to the
+     * Watches the serial console until a line matches, logs its lines as they arrive, and releases it. Writes nothing to the
      * console. Throws `busy` if another session has it open, `verify` if a line matches `failOn`, and `timeout` if none
-     * matches in time, the latter two with the last lines.
+     * matches in time; the last two include the last lines.
      */
     watchConsole: (request: ConsoleRequest, signal: AbortSignal): Promise<ConsoleReport> =>
       run(signal, (access) => watchConsole(portOf(access, signal), request)),
 
-    /** What `watchConsole` would send; `before` is who has the console open, undefined if it is free. */
+    /** Returns what `watchConsole` would send. `before` is who has the console open; undefined if it is free. */
     planConsole: (takeOver: boolean, signal: AbortSignal): Promise<Plan<string | undefined>> =>
       run(signal, (access) => planConsole(portOf(access, signal), takeOver)),
   }),
@@ -69,7 +75,7 @@ export const consoleOperations = defineOperations({
 export interface ConsolePort {
   readonly clock: Clock;
   readonly log: Pick<Logger, "info" | "warn">;
-  /** Whether the caller has cancelled, or its time is up. */
+  /** Whether the caller has cancelled or the time is up. */
   isStopped(): boolean;
   holder(): Promise<string | undefined>;
   plan(takesOver: boolean): Promise<readonly string[]>;
@@ -100,7 +106,7 @@ function portOf(
 const STALE_SESSION_MS = 75_000;
 const RECONNECT_MS = 1_000;
 
-/** Watches the console until a line matches or the time is up; opens it again if it is lost. */
+/** Watches the console until a line matches or the time is up. Opens it again if it is lost. */
 export async function watchConsole(port: ConsolePort, request: ConsoleRequest): Promise<ConsoleReport> {
   const changed = await claim(port, request.takeOver);
   const startedMs = port.clock.monotonicMs();
@@ -133,7 +139,7 @@ export async function watchConsole(port: ConsolePort, request: ConsoleRequest): 
   return { pattern: pattern.source, line, lines: lines.count, changed, summary };
 }
 
-/** Throws `busy` if another session has the console and keeps it. True if a session was ended. */
+/** Throws `busy` if another session has the console and keeps it. Resolves to true if a session was ended. */
 async function claim(port: ConsolePort, takeOver: boolean): Promise<boolean> {
   const holder = await port.holder();
   if (holder === undefined) return false;
@@ -184,14 +190,14 @@ function mayReturn({ class: errorClass }: BmcError, sinceMs: number): boolean {
   return errorClass === "timeout" || errorClass === "unreachable";
 }
 
-/** A prompt has no end of line: how long an unfinished line waits for more before it is compared. */
+/** How long an unfinished line waits for more before it is compared, because a prompt has no end of line. */
 const PROMPT_MS = 250;
-/** The most lines logged in a second. */
+/** The largest number of lines logged per second. */
 const LOGGED_PER_SECOND = 200;
 const LAST_LINES = 5;
 const SHOWN_CHARACTERS = 120;
 
-/** The lines of one watch: compared, logged, and the last ones kept. */
+/** The lines of one watch, which are compared and logged. Keeps the last ones. */
 class WatchedLines implements ConsoleSink {
   match: { readonly pattern: LinePattern; readonly line: string } | undefined;
   count = 0;
@@ -220,7 +226,7 @@ class WatchedLines implements ConsoleSink {
     this.#onLast = onLast;
   }
 
-  /** For a message of a failure. */
+  /** The last lines for the message of a failure. */
   get last(): string {
     if (this.#last.length === 0) return "the console was silent";
     return `its last lines were ${this.#last.join(" | ")}`;
@@ -273,7 +279,7 @@ class WatchedLines implements ConsoleSink {
     this.#done.abort();
   }
 
-  /** A failure counts before a success in the same line. */
+  /** Returns the matching pattern. In the same line, a failure takes precedence over a success. */
   #matching(line: string): LinePattern | undefined {
     const { failOn, until } = this.#request;
     return [failOn, until].find((pattern) => pattern?.test(line));

@@ -13,14 +13,14 @@ import { describeUnread, incompleteList, throwIfNoneRead, type Unread } from "./
 export const ERASE_METHODS = ["block-erase", "crypto-erase", "overwrite"] as const;
 export type EraseMethod = (typeof ERASE_METHODS)[number];
 
-/** A drive that the BMC lists; a field that it does not report is absent. */
+/** A drive that the BMC lists. A field that it does not report is absent. */
 export interface ErasableDrive {
-  /** The BMC's own; drives of different controllers may have the same. */
+  /** The BMC's ID, which drives of different controllers may share. */
   readonly id: string;
   readonly serialNumber?: string;
   readonly model?: string;
   readonly bytes?: number;
-  /** Its path, which no other drive has. */
+  /** The path, which is unique. */
   readonly path: string;
   /** Whether the BMC offers to erase it. */
   readonly offered: boolean;
@@ -29,36 +29,36 @@ export interface ErasableDrive {
 /** The drives of a machine. */
 export interface DriveList {
   readonly drives: readonly ErasableDrive[];
-  /** What the BMC lists and could not be read. */
+  /** Drives that the BMC lists but that could not be read. */
   readonly unread?: readonly Unread[];
 }
 
 export interface EraseDriver {
   list(signal: AbortSignal): Promise<DriveList>;
   plan(drive: ErasableDrive, method: EraseMethod | undefined, signal: AbortSignal): Promise<string>;
-  /** Resolves when the BMC accepted it. */
+  /** Sends the request. Resolves when the BMC has accepted it. */
   send(drive: ErasableDrive, method: EraseMethod | undefined, signal: AbortSignal): Promise<void>;
 }
 
-/** Drives to erase. */
+/** A request to erase drives. */
 export interface EraseRequest {
-  /** Their IDs or serial numbers. */
+  /** The IDs or serial numbers of the drives. */
   readonly drives: readonly string[];
-  /** Without it, the BMC decides. */
+  /** The method. Without it, the BMC decides. */
   readonly method?: EraseMethod;
-  /** Erase although the machine is not off. */
+  /** Whether to erase even if the machine is not off. */
   readonly whileOn?: boolean;
 }
 
-/** Result of erasing drives. */
+/** The result of erasing drives. */
 export interface EraseReport {
-  /** The power state before. */
+  /** The power state before the request. */
   readonly before: PowerState;
   /** The drives that were erased. */
   readonly erased: readonly ErasableDrive[];
   /** Whether anything was sent. */
   readonly changed: boolean;
-  /** How it went, in one line for people. */
+  /** The result in one line for display. */
   readonly summary: string;
 }
 
@@ -69,9 +69,9 @@ export const eraseOperations = defineOperations({
   title: "drive erasure",
   methods: (run: Run<EraseDrivers>) => ({
     /**
-     * Erases the named drives, each once, and follows the BMC's tasks to their end. Throws before anything is sent if the machine
-     * is not off, or if a drive is not known or cannot be erased. `onSent` is called after each request that the BMC
-     * accepted, or may have carried out.
+     * Erases the named drives, each once, and follows the BMC's tasks to their end. Throws before anything is sent if the
+     * machine is not off, or if a drive is unknown or cannot be erased. `onSent` is called after each request that the BMC
+     * accepted or may have carried out.
      */
     eraseDrives: (
       request: EraseRequest,
@@ -81,7 +81,7 @@ export const eraseOperations = defineOperations({
     ): Promise<EraseReport> =>
       run(signal, (access) => eraseDrives(access, { request, limitMs, onSent }, signal)),
 
-    /** What `eraseDrives` would send. */
+    /** Returns what `eraseDrives` would send. */
     planDriveErasure: (request: EraseRequest, signal: AbortSignal): Promise<Plan<PowerState>> =>
       run(signal, async (access) => {
         const { power, drives } = await prepare(access, request, signal);
@@ -115,7 +115,7 @@ async function prepare(access: EraseAccess, request: EraseRequest, signal: Abort
 
 const OFF_PAUSE_MS = 1_000;
 
-/** What runs from the drives would lose them: a state that is not certain counts as on. */
+/** Checks that the machine is off, because what runs from the drives would lose them. An uncertain state counts as on. */
 async function checkPower(
   { read, sleep }: EraseAccess,
   { whileOn = false }: EraseRequest,
@@ -124,7 +124,7 @@ async function checkPower(
   const readPower = () => read(({ power: driver }) => driver.read(signal));
   let power = await readPower();
   if (whileOn) return power;
-  // Some BMCs show "off" for a moment while the machine still powers off.
+  // Some BMCs show "off" for a moment while the machine is still powering off.
   if (power === "off") {
     await sleep(OFF_PAUSE_MS);
     power = await readPower();
@@ -151,7 +151,7 @@ async function eraseDrives(
   const failures: BmcError[] = [];
   for (const drive of drives) {
     try {
-      // It may have been switched on meanwhile.
+      // The machine may have been switched on in the meantime.
       if (started.length > 0) await checkPower(access, request, signal);
       access.progress(`erasing ${describeDrive(drive)}`, Math.max(0, endsMs - access.clock.monotonicMs()));
       started.push({ drive, task: await start(access, drive, { request, onSent }, signal) });
@@ -186,7 +186,7 @@ async function eraseDrives(
   return { before: power, erased, changed: true, summary };
 }
 
-/** Sends the erasure once. */
+/** Sends the request to erase a drive once. */
 async function start(
   access: EraseAccess,
   drive: ErasableDrive,
@@ -210,7 +210,7 @@ interface Started {
   readonly limitMs: number;
 }
 
-/** Resolves when the BMC's task has ended well: nothing else says that a drive is erased. */
+/** Resolves when the BMC's task has succeeded, which is the only proof that a drive is erased. */
 async function follow(
   access: EraseAccess,
   { drive, task, endsMs, limitMs }: Started,
@@ -231,7 +231,7 @@ function ofDrive(drive: ErasableDrive, thrown: unknown): BmcError {
   return new BmcError(error.class, message, { cause: error, uncertain: error.uncertain });
 }
 
-/** The named drives, each once. Throws `usage` with all problems, and `bmc` if some drives could not be read. */
+/** Returns the named drives, each once. Throws `usage` with all problems, and `bmc` if some drives could not be read. */
 function findDrives({ drives, unread }: DriveList, names: readonly string[]): readonly ErasableDrive[] {
   const found = new Set<ErasableDrive>();
   const problems: string[] = [];
@@ -251,7 +251,7 @@ function findDrives({ drives, unread }: DriveList, names: readonly string[]): re
   throw new BmcError("usage", `${problems.join("; ")}; the BMC lists ${known}`);
 }
 
-/** For people: `Disk.Bay.0 (serial number S1)`. */
+/** Describes a drive: `Disk.Bay.0 (serial number S1)`. */
 export function describeDrive({ id, serialNumber }: ErasableDrive): string {
   return serialNumber === undefined ? id : `${id} (serial number ${serialNumber})`;
 }

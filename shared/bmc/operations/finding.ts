@@ -4,11 +4,11 @@ export const CHECK_STATES = ["ok", "warning", "failed", "unsupported", "not trie
 /** Whether operations would work. */
 export type CheckState = (typeof CHECK_STATES)[number];
 
-/** What a check found out. */
+/** The result of a check. */
 export interface Finding {
   /** Whether the operations would work. */
   readonly state: CheckState;
-  /** One line for people. */
+  /** One line for display. */
   readonly detail: string;
   /** The error class with which an action would fail; absent if the check is ok. */
   readonly class?: ErrorClass;
@@ -36,11 +36,11 @@ export const notTried = (errorClass: ErrorClass, detail: string): Finding => ({
   class: errorClass,
 });
 
-/** A driver whose BMC can be asked whether it has what only using it would prove. */
+/** A driver that can ask its BMC whether it supports what otherwise only using it would prove. */
 export interface OfferedDriver {
   /**
-   * Asks without using it; undefined where the BMC cannot say. Throws `unsupported` where the BMC is known not to
-   * offer it.
+   * Asks without using it. Resolves to undefined if the BMC cannot say. Throws `unsupported` if the BMC is known not to
+   * support it.
    */
   offered(signal: AbortSignal): Promise<true | undefined>;
 }

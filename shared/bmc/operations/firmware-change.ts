@@ -1,12 +1,12 @@
 import type { FirmwareItem } from "./firmware-driver.ts";
 
-/** What an update did to the inventory. BMCs that name an image by its hash list the new one as another member. */
+/** The effect of an update on the inventory. BMCs that name an image by its hash list the new one as another member. */
 export interface FirmwareChange {
-  /** The item in use before, where one is known, and the one in use now. */
+  /** The item in use before, if known, and the item in use now. */
   readonly changed: readonly { readonly from?: FirmwareItem; readonly to: FirmwareItem }[];
-  /** IDs of those that are gone, or no longer in use. */
+  /** The IDs of items that are gone or no longer in use. */
   readonly gone: ReadonlySet<string>;
-  /** Images that are new and not in use. */
+  /** New images that are not in use. */
   readonly waiting: readonly FirmwareItem[];
 }
 
@@ -16,7 +16,7 @@ export function compareFirmware(
   after: readonly FirmwareItem[],
 ): FirmwareChange {
   const [old, now] = [before.filter(isInUse), after.filter(isInUse)];
-  // What an incomplete list lacks is neither gone, nor new when it is there the next time.
+  // An item missing from an incomplete list is not gone, and not new when it appears again.
   const isGap = ({ unread }: FirmwareItem) => unread !== undefined;
   const gone = after.some(isGap) ? [] : old.filter(({ id }) => !now.some((item) => item.id === id));
   const come = before.some(isGap) ? [] : now.filter(({ id }) => !old.some((item) => item.id === id));
@@ -36,8 +36,8 @@ export function compareFirmware(
 }
 
 /**
- * The program of one reading of the inventory in another one; undefined if that cannot be told. BMCs give IDs that are numbers
- * anew: where another program has the ID, a name that both readings have once decides.
+ * Finds the program of one reading of the inventory in another reading; undefined if that is not possible. BMCs reassign
+ * numeric IDs: if another program has the ID, a name that occurs once in both readings decides.
  */
 export function sameProgram(
   item: FirmwareItem,
@@ -57,7 +57,7 @@ function isInUse({ state, unread }: FirmwareItem): boolean {
   return state === undefined && unread === undefined;
 }
 
-/** The one that an image replaced: the only one, or the only one for the same part. */
+/** Returns the item that an image replaced: the only one, or the only one for the same part. */
 function predecessor(
   to: FirmwareItem,
   gone: readonly FirmwareItem[],

@@ -1,10 +1,10 @@
 import type { Unread } from "./unread.ts";
 
-/** One program in the firmware inventory. */
+/** A program in the firmware inventory. */
 export interface FirmwareItem {
-  /** The BMC's name of it, as `targets` take it. */
+  /** The BMC's name of the program, which is used in `targets`. */
   readonly id: string;
-  /** Its title. */
+  /** The title of the program. */
   readonly name: string;
   /** Absent if the BMC does not report it. */
   readonly version?: string;
@@ -12,13 +12,13 @@ export interface FirmwareItem {
   readonly state?: "standby" | "updating";
   /** Whether the BMC can update it; absent if it does not say. */
   readonly updateable?: boolean;
-  /** Paths of what it belongs to. */
+  /** The paths of the resources to which it belongs. */
   readonly related: readonly string[];
-  /** Why it could not be read; nothing else is known of it then. */
+  /** Why it could not be read. Then nothing else is known about it. */
   readonly unread?: string;
 }
 
-/** What stands for an entry, or a part of the inventory, that could not be read; `id` is its path. */
+/** Represents an entry, or a part of the inventory, that could not be read. `id` is its path. */
 export function unreadFirmware(id: string, reason: string): FirmwareItem {
   return { id, name: "", related: [], unread: reason };
 }

@@ -25,7 +25,7 @@ export const firmwareOperations = defineOperations({
       run(signal, ({ read }) => read(({ firmware }) => listRead(firmware, signal))),
 
     /**
-     * Sends an update once, follows its task, also across a restart of the BMC, and reads the inventory until it shows the
+     * Sends an update once, follows its task, even across a restart of the BMC, and reads the inventory until it shows the
      * new version. `onStage` is called when the update was sent, and when its task has ended.
      */
     updateFirmware: (
@@ -38,7 +38,7 @@ export const firmwareOperations = defineOperations({
         updateFirmware(access, { request, limits, onStage }, signal),
       ),
 
-    /** What `updateFirmware` would send; `before` are the targets, or the whole inventory. */
+    /** Returns what `updateFirmware` would send. `before` has the targets or the whole inventory. */
     planFirmwareUpdate: (
       request: FirmwareRequest,
       signal: AbortSignal,

@@ -5,12 +5,15 @@ import type { Access } from "./access.ts";
 import { ChangeFailed, EndUnknown } from "./read-back.ts";
 import type { OperationTask, StartedTask } from "./task-port.ts";
 
-/** A busy BMC is slow. */
+/** The pause between two polls, because a busy BMC is slow. */
 export const TASK_PAUSE_MS = 1_000;
-/** The longest that a BMC's wish for the pause between two looks is obeyed. */
+/** The longest pause between two polls that a BMC may request. */
 export const LONGEST_TASK_PAUSE_MS = 30_000;
 
-/** Why the end of a task is no success; undefined if it is one. `what` is its subject, such as `the update`. */
+/**
+ * Returns the error of a task that has failed, or undefined if it has succeeded. `what` is the subject, such as `the
+ * update`.
+ */
 export function endError(what: string, task: OperationTask, name: string): BmcError | undefined {
   const { state, message } = task;
   const said = saidBy(task);
@@ -33,19 +36,19 @@ export function endError(what: string, task: OperationTask, name: string): BmcEr
   }
 }
 
-/** The BMC's word and last words; empty if there are none. */
+/** Returns the BMC's state and last message; empty if there are none. */
 export function saidBy({ word, percent, message }: OperationTask): string {
   const parts = [word, percent === undefined ? undefined : `${percent} %`, message];
   return parts.filter((part) => part !== undefined).join(", ");
 }
 
 interface Waiting {
-  /** What was sent, for people: `update`. */
+  /** The name of what was sent, for display: `update`. */
   readonly what: string;
   readonly signal: AbortSignal;
 }
 
-/** A look at a BMC that may be restarting. What waiting does not change says what was sent before. */
+/** Polls a BMC that may be restarting. An error that waiting does not change also says what was sent before. */
 export async function whileRestarting<T>(
   { what, signal }: Waiting,
   look: () => Promise<T | BmcError>,
@@ -69,13 +72,13 @@ interface TaskPort {
 
 interface TaskLimit extends Waiting {
   readonly started: StartedTask;
-  /** On the monotonic clock. */
+  /** The end of the wait on the monotonic clock. */
   readonly endsMs: number;
-  /** The whole time, for people. */
+  /** The duration of the wait, for display. */
   readonly limitMs: number;
 }
 
-/** Follows a task to its end, also through a restart of the BMC. Throws `timeout` if it is still running at the limit. */
+/** Follows a task to its end, even through a restart of the BMC. Throws `timeout` if it is still running at the limit. */
 export async function followTask(
   { clock, sleep, progress, task }: TaskPort,
   { what, signal, started, endsMs, limitMs }: TaskLimit,
@@ -111,7 +114,7 @@ interface WorkPort<Drivers> extends TaskPort {
   start: Access<Drivers>["start"];
 }
 
-/** What the last command of an operation left running, through any number of sessions. */
+/** What the last command of an operation left running, across any number of sessions. */
 export class BackgroundWork<Drivers> {
   readonly #port: WorkPort<Drivers>;
   readonly #signal: AbortSignal;
@@ -122,27 +125,27 @@ export class BackgroundWork<Drivers> {
     this.#signal = signal;
   }
 
-  /** Sends a command and keeps what it starts, instead of what an earlier one did. */
+  /** Sends a command and keeps what it starts, replacing what an earlier command started. */
   async start(...sending: Parameters<Access<Drivers>["start"]>): Promise<void> {
     this.#started = undefined;
     this.#started = await this.#port.start(...sending);
   }
 
-  /** Why it is no success, as one look shows; undefined while that is not certain, and if nothing was started. */
+  /** Polls once. Resolves to the error of a failed task, or to undefined if it is not certain or nothing was started. */
   async failure(what: string): Promise<BmcError | undefined> {
     const now = await this.#look();
     return now?.state === "failed" ? this.#error(what, now) : undefined;
   }
 
-  /** What one look shows, for people; empty if nothing was started. */
+  /** Polls once. Resolves to the result for display; empty if nothing was started. */
   async words(): Promise<string> {
     const now = await this.#look();
     return now ? `${this.#started?.name}: ${saidBy(now) || now.state}` : "";
   }
 
   /**
-   * Waits until it has ended, at most until `endsMs` on the monotonic clock, and else for `limitMs`. Throws if that is no success,
-   * and `timeout` if it is still running then.
+   * Waits until the task has ended, at most until `endsMs` on the monotonic clock, or else for `limitMs`. Throws if it has
+   * failed, and `timeout` if it is still running then.
    */
   async ended(
     what: string,
@@ -156,7 +159,10 @@ export class BackgroundWork<Drivers> {
     if (error) throw error;
   }
 
-  /** Like `ended`, for what waits for the machine's next boot: after the limit it does so too if it is still running. */
+  /**
+   * Like `ended`, for a task that waits for the machine's next boot: one that is still running after the limit counts as
+   * waiting too.
+   */
   async staged(what: string, limitMs: number): Promise<void> {
     const { clock, sleep } = this.#port;
     const endsMs = clock.monotonicMs() + limitMs;

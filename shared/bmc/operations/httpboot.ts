@@ -7,48 +7,48 @@ import { findHttpBootAttributes, type HttpBootRequest } from "./network-boot-att
 import { writeSetting } from "./read-back.ts";
 
 export interface HttpBootDriver {
-  /** The URI that the firmware boots from with HTTP; empty if it takes the DHCP server's. */
+  /** Reads the URI from which the firmware boots with HTTP; empty if it uses the DHCP server's. */
   read(signal: AbortSignal): Promise<string>;
   plan(uri: string, signal: AbortSignal): Promise<string>;
   write(uri: string, signal: AbortSignal): Promise<void>;
 }
 
-/** How a BMC takes the URI of HTTP boot: Redfish's `Boot.HttpBootUri`, or BIOS attributes of its make. */
+/** How a BMC takes the URI of HTTP boot: Redfish's `Boot.HttpBootUri`, or the vendor's BIOS attributes. */
 export type HttpBootWay = "http-boot-uri" | "bios-attributes";
 
-/** Result of setting the URI of HTTP boot. */
+/** The result of setting the URI of HTTP boot. */
 export interface HttpBootReport {
-  /** The URI before the change; empty if the firmware takes the DHCP server's. */
+  /** The URI before the change; empty if the firmware uses the DHCP server's. */
   readonly before: string;
-  /** The URI as read back. */
+  /** The URI that was read back. */
   readonly after: string;
   /** Whether anything was sent. */
   readonly changed: boolean;
-  /** How the BMC takes it. */
+  /** How the BMC takes the URI. */
   readonly way: HttpBootWay;
-  /** How it went, in one line for people. */
+  /** The result in one line for display. */
   readonly summary: string;
 }
 
-/** A provider with HTTP boot has BIOS attributes, too, which makes without a URI use instead. */
+/** The drivers: a provider with HTTP boot also has BIOS attributes, which vendors without a URI use instead. */
 type HttpBootDrivers = BiosDrivers & { readonly httpboot: HttpBootDriver };
 type HttpBootAccess = Access<HttpBootDrivers>;
 
 export const httpBootOperations = defineOperations({
   title: "URI of UEFI HTTP boot",
   methods: (run: Run<HttpBootDrivers>) => ({
-    /** Reads the URI of UEFI HTTP boot; empty if the firmware takes the DHCP server's. */
+    /** Reads the URI of UEFI HTTP boot; empty if the firmware uses the DHCP server's. */
     getHttpBootUri: (signal: AbortSignal): Promise<string> =>
       run(signal, async (access) => (await findWay(access, signal)).uri),
 
     /**
-     * Sets the URI of UEFI HTTP boot and reads it back; the boot device is `setBoot`'s. An empty URI leaves it to DHCP. Where the
-     * BMC takes no URI, BIOS attributes of its make do, from the next boot.
+     * Sets the URI of UEFI HTTP boot and reads it back. `setBoot` selects the boot device. An empty URI leaves the choice to
+     * DHCP. If the BMC takes no URI, the vendor's BIOS attributes are set, which take effect at the next boot.
      */
     setHttpBootUri: (request: HttpBootRequest, signal: AbortSignal): Promise<HttpBootReport> =>
       run(signal, (access) => setUri(access, request, signal)),
 
-    /** What `setHttpBootUri` would send. */
+    /** Returns what `setHttpBootUri` would send. */
     planHttpBootUri: (request: HttpBootRequest, signal: AbortSignal): Promise<Plan<string>> =>
       run(signal, async (access) => {
         const found = await findWay(access, signal);
@@ -81,7 +81,7 @@ type FoundWay =
       readonly values: (request: HttpBootRequest) => BiosAttributes;
     };
 
-/** How this BMC takes the URI. Throws `unsupported` if it takes none. */
+/** Returns how this BMC takes the URI. Throws `unsupported` if it takes none. */
 async function findWay(access: HttpBootAccess, signal: AbortSignal): Promise<FoundWay> {
   try {
     const uri = await access.read(({ httpboot }) => httpboot.read(signal));
@@ -103,7 +103,7 @@ async function attributesOrNone(access: HttpBootAccess, signal: AbortSignal): Pr
   }
 }
 
-/** `Boot.HttpBootUri` has no interface and no TLS mode beside it. */
+/** Refuses options of BIOS attributes, because `Boot.HttpBootUri` has no interface and no TLS mode. */
 function checkOptions({ interface: nic, verifiesServer = true }: HttpBootRequest): void {
   if (nic !== undefined) {
     throw new BmcError("unsupported", "the BMC does not select the network interface of HTTP boot");
@@ -144,7 +144,7 @@ async function setUri(
   return { before, after, changed: true, way, summary: what };
 }
 
-/** For people: `HTTP boot from https://192.0.2.1/boot.efi`. */
+/** Describes the setting: `HTTP boot from https://192.0.2.1/boot.efi`. */
 export function describeHttpBoot(uri: string): string {
   return `HTTP boot from ${uri === "" ? "the DHCP server's URI" : uri}`;
 }

@@ -7,13 +7,13 @@ import { type CertificateReport, type CertificateStage, installCertificate } fro
 import { sendOnce } from "./read-back.ts";
 import { checkSigningRequest, type SigningRequestNames } from "./signing-request.ts";
 
-/** A certificate to install. */
+/** A request to install a certificate. */
 export interface CertificateRequest {
-  /** PEM: the BMC's own certificate, each followed by its issuer. */
+  /** The chain in PEM: the BMC's own certificate first, and each followed by its issuer. */
   readonly pem: string;
-  /** False allows a certificate for another name than the connection's host. */
+  /** Whether the certificate must be for the connection's host. */
   readonly checksName: boolean;
-  /** Resets the BMC if it does not show the certificate at once. */
+  /** Whether to reset the BMC if it does not present the certificate at once. */
   readonly resets: boolean;
 }
 
@@ -21,8 +21,8 @@ export const httpsOperations = defineOperations({
   title: "HTTPS certificate",
   methods: (run: Run<HttpsDrivers>) => ({
     /**
-     * Lets the BMC make a new key and returns the certificate signing request for it, in PEM. The certificate in use stays; an
-     * earlier request may become useless.
+     * Makes the BMC generate a new key and returns the certificate signing request for it in PEM. The certificate in use
+     * does not change. An earlier request may become useless.
      */
     generateSigningRequest: (names: SigningRequestNames, signal: AbortSignal): Promise<string> =>
       run(signal, async ({ write }) => {
@@ -35,7 +35,7 @@ export const httpsOperations = defineOperations({
         return checkSigningRequest(text, names);
       }),
 
-    /** What `generateSigningRequest` would send. */
+    /** Returns what `generateSigningRequest` would send. */
     planSigningRequest: (names: SigningRequestNames, signal: AbortSignal): Promise<Plan<undefined>> =>
       run(signal, async ({ read }) => {
         const step = await read(({ https }) => https.planGenerate(names, signal));
@@ -43,9 +43,9 @@ export const httpsOperations = defineOperations({
       }),
 
     /**
-     * Installs a certificate for the BMC's web server and waits, for `timeoutMs` at most, until a new connection shows it and accepts
-     * the login. From then on the client accepts only this certificate. Throws `usage` with all problems before anything is sent.
-     * `onStage` is called before and after the certificate is sent.
+     * Installs a certificate for the BMC's web server and waits, at most for `timeoutMs`, until a new connection presents it
+     * and accepts the login. From then on the client accepts only this certificate. Throws `usage` with all problems before
+     * anything is sent. `onStage` is called before and after the certificate is sent.
      */
     setCertificate: (
       request: CertificateRequest,
@@ -59,7 +59,7 @@ export const httpsOperations = defineOperations({
         return installCertificate(certificatePort(access, signal), { chain, resets, timeoutMs, onStage });
       }),
 
-    /** What `setCertificate` would send. */
+    /** Returns what `setCertificate` would send. */
     planCertificate: (request: CertificateRequest, signal: AbortSignal): Promise<Plan<CertificateSummary>> =>
       run(signal, async (access) => {
         const chain = checkedChain(access, request);

@@ -1,20 +1,23 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 
-/** Fields that no two machines, parts, keys or users of one BMC share. */
+/** Fields with values that are unique among the machines, parts, keys or users of a BMC. */
 const UNIQUE = ["SerialNumber", "UUID", "MACAddress", "UserName", "Fingerprint"] as const;
-/** Fields that name a resource. BMCs give the name or ID of one that is gone to another. */
+/** Fields that name a resource. BMCs reuse the name or ID of a resource that is gone. */
 const NAMING = ["Id", "Name", "Subject", "MediaTypes"] as const;
 const FIELDS = [...UNIQUE, ...NAMING];
 type Field = (typeof FIELDS)[number];
 
-/** What tells a resource from others, wherever the BMC lists it. A field that the BMC does not report is absent. */
+/**
+ * The fields that distinguish a resource from others, wherever the BMC lists it. A field that the BMC does not report is
+ * absent.
+ */
 export type Identity = Readonly<Partial<Record<Field, string>>>;
 
-/** What boards show whose maker has not filled a field in. */
+/** Values of boards in which the manufacturer has not filled in a field. */
 const PLACEHOLDER =
   /^([0f\W]*|n\/?a|null|none|unknown|not (specified|available|applicable)|default string|to be filled by o\.?e\.?m\.?|0?123456789)$/i;
 
-/** The fields of a resource that identify it. */
+/** Returns the fields of a resource that identify it. */
 export function identityIn(body: unknown): Identity {
   const values = Object(body) as Readonly<Record<string, unknown>>;
   return Object.fromEntries(
@@ -30,8 +33,9 @@ export function identityIn(body: unknown): Identity {
 }
 
 /**
- * How the resource that is there now differs from the one that was read before; undefined if it is the same, or if nothing is
- * known of the one before. A unique field that is gone leaves the resource unknown, which counts as another one if `strict`.
+ * Describes how the current resource differs from the one that was read before. Returns undefined if it is the same, or if
+ * nothing is known about the earlier one. If a unique field is gone, the resource is unknown, which counts as different if
+ * `strict`.
  */
 export function differenceOf(before: Identity, now: Identity, strict = true): string | undefined {
   const known = FIELDS.filter((field) => before[field] !== undefined);
@@ -44,13 +48,13 @@ export function differenceOf(before: Identity, now: Identity, strict = true): st
   return `no ${missing}, not ${before[missing]}`;
 }
 
-/** Hex has no case, and names have. */
+/** Compares values. Hex digits are compared without case, names with it. */
 function isEqual(field: Field, before: Identity, now: Identity): boolean {
   const spelling = (text = "") => (field === "UserName" || field === "Name" ? text : text.toLowerCase());
   return spelling(before[field]) === spelling(now[field]);
 }
 
-/** What a write was meant for is not at its place any more, or is another one. Nothing was sent. */
+/** The error if the target of a write has moved or was replaced. Nothing was sent. */
 export class TargetMoved extends BmcError {
   constructor(what: string, place: string, difference: string) {
     super("verify", `${what} is no longer at ${place}, which has ${difference}: nothing was sent there`);
@@ -58,8 +62,8 @@ export class TargetMoved extends BmcError {
 }
 
 /**
- * Finds the target and sends the write. A target that has moved since it was found is searched for once more; `again` tells the
- * search that what was known of its place is out of date.
+ * Finds the target and sends the write. If the target has moved since it was found, it is searched for once more; `again`
+ * tells the search that the known place is outdated.
  */
 export async function sendToTarget<T>(send: (again: boolean) => Promise<T>): Promise<T> {
   try {

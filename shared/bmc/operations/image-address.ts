@@ -1,33 +1,33 @@
 type ImageProtocol = "http" | "https" | "nfs" | "cifs";
 
 export const MEDIA_TYPES = ["cd", "usb"] as const;
-/** What an image is to the machine: a CD or DVD, or a USB stick. */
+/** How the machine sees an image: as a CD or DVD, or as a USB stick. */
 export type MediaType = (typeof MEDIA_TYPES)[number];
 
-/** Where an image is, without credentials. */
+/** The location of an image, without credentials. */
 export interface ImageAddress {
   readonly protocol: ImageProtocol;
-  /** With its port, if it has one. */
+  /** The host with its port, if it has one. */
   readonly host: string;
-  /** From the first slash on; of `nfs` and `cifs` decoded. */
+  /** The path from the first slash on; decoded for `nfs` and `cifs`. */
   readonly path: string;
 }
 
-/** An IPv6 address in brackets, or a name or IPv4 address. */
+/** A host: an IPv6 address in brackets, a name or an IPv4 address. */
 const HOST = String.raw`\[[\da-f:.]+(?:%[\w.-]+)?\]|[^\s\p{C}/@?#:[\]\\]+`;
 const PORT = String.raw`(?::\d{1,5})?`;
 const URL_FORM = new RegExp(String.raw`^(https?|nfs|cifs|smb)://((?:${HOST})${PORT})(/[^\s@]*)$`, "iu");
 /** An NFS address in the form of `mount`: `host:/export/x.iso`. */
 const NFS_FORM = new RegExp(`^(${HOST}):(/[^/@][^@]*)$`, "iu");
-/** A scheme with one slash too few. */
+/** A scheme with a missing slash. */
 const SCHEME = /^(.|https?|nfs|cifs|smb|s?ftp|tftp|scp|file)$/i;
 const CIFS_FORM = new RegExp(`^//((?:${HOST})${PORT})(/[^@]*)$`, "iu");
 /** A control character or a backslash in the path of a share. */
 const UNCLEAR = /[\p{Cc}\\]/u;
 
 /**
- * Reads the address of an image: a URL, `host:/path` of NFS, or `//host/share/path` of CIFS, also with backslashes. Undefined if it is
- * none, or has credentials.
+ * Parses the address of an image: a URL, `host:/path` for NFS, or `//host/share/path` for CIFS, also with backslashes.
+ * Returns undefined if it is not an address or has credentials.
  */
 export function parseImageAddress(text: string): ImageAddress | undefined {
   const url = URL_FORM.exec(text);
@@ -44,7 +44,10 @@ function ofUrl([, scheme = "", host = "", path = ""]: RegExpExecArray): ImageAdd
   return ofShare(name === "nfs" ? "nfs" : "cifs", host, decoded(path));
 }
 
-/** A share has a name and a file in it. A backslash separates on CIFS, and cannot be said in every form on NFS. */
+/**
+ * Checks the address of a share, which has a name and a file in it. A backslash is a separator on CIFS, and cannot be
+ * written in every form on NFS.
+ */
 function ofShare(protocol: "nfs" | "cifs", host = "", given = ""): ImageAddress | undefined {
   const path = protocol === "cifs" ? given.replaceAll("\\", "/") : given;
   const needed = protocol === "cifs" ? /^\/[^/]+\/+[^/]/ : /^\/+[^/]/;
@@ -53,7 +56,7 @@ function ofShare(protocol: "nfs" | "cifs", host = "", given = ""): ImageAddress 
   return { protocol, host, path };
 }
 
-/** Empty if an escape is invalid, or hides a slash or an at sign. */
+/** Decodes a path. Returns an empty text if an escape is invalid, or hides a slash or an at sign. */
 function decoded(path: string): string {
   if (/%(2f|5c|40)/i.test(path) || /[?#]/.test(path)) return "";
   try {
@@ -63,13 +66,13 @@ function decoded(path: string): string {
   }
 }
 
-/** The forms of an address that BMCs take, the one that this BMC is known to want first. */
+/** Returns the forms of an address that BMCs accept, with the form that this BMC is known to require first. */
 export function imageSpellings(url: string, wanted: "uri" | "share"): readonly string[] {
   const address = parseImageAddress(url);
   if (!address || address.protocol === "http" || address.protocol === "https") return [url];
   const { protocol, host, path } = address;
   const encoded = path.split("/").map(encodeURIComponent).join("/");
-  // Neither `host:2049:/path` nor `c:/path` is an address.
+  // `host:2049:/path` and `c:/path` are not addresses.
   const share = [protocol === "cifs" ? `//${host}${path}` : `${host}:${path}`].filter((form) =>
     parseImageAddress(form),
   );
@@ -78,17 +81,17 @@ export function imageSpellings(url: string, wanted: "uri" | "share"): readonly s
   return wanted === "share" ? [...share, ...uris] : [...uris, ...share];
 }
 
-/** By the ending of its name: a `.img` is a USB stick. */
+/** Returns the type of an image by its extension: a `.img` is a USB stick. */
 export function mediaTypeOf(url: string): MediaType {
   return /\.img$/i.test(url.replace(/[?#].*$/s, "")) ? "usb" : "cd";
 }
 
-/** An address as it may be shown: BMCs report the one that another client gave them, with its credentials. */
+/** Removes credentials from an address, because BMCs also show those that another client gave them. */
 export function withoutCredentials(shown: string): string {
   return shown.replace(/^([a-z][a-z0-9+.-]*:)?(\/\/|\\\\)[^/\\]*(?:[/\\][^/\\]*)*@/i, "$1$2");
 }
 
-/** Whether a BMC shows this image, be it in another form, or by the end of its path alone. */
+/** Whether a BMC shows this image, even in another form or with only the end of its path. */
 export function isSameImage(shown: string, url: string): boolean {
   if (shown === url) return true;
   const asked = parseImageAddress(url);
@@ -113,7 +116,7 @@ function identity(address: ImageAddress): string {
   return `${address.protocol} ${host} ${folded(address.path, address)}`;
 }
 
-/** Names on CIFS have no case. */
+/** Converts to lower case on CIFS, where names have no case. */
 function folded(path: string, { protocol }: ImageAddress): string {
   const single = path.replace(/\/{2,}/g, "/");
   return protocol === "cifs" ? single.toLowerCase() : single;

@@ -3,25 +3,25 @@ import { type Access, defineOperations, type Patience, type Plan, type Run } fro
 import { ok } from "./finding.ts";
 import { changeSetting, readIfPossible, reported } from "./read-back.ts";
 
-/** The identify LED; `timed` is on for some seconds, as the button on the machine does it. */
+/** The state of the identify LED. `timed` is on for some seconds, as after pressing the button on the machine. */
 export type IndicatorState = "on" | "timed" | "off";
 
 export interface IndicatorDriver {
-  /** Undefined where it cannot be read back. */
+  /** Reads the state. Resolves to undefined if it cannot be read back. */
   read(signal: AbortSignal): Promise<IndicatorState | undefined>;
   plan(lit: boolean, signal: AbortSignal): Promise<string>;
   write(lit: boolean, signal: AbortSignal): Promise<void>;
 }
 
-/** Result of switching the identify LED. */
+/** The result of switching the identify LED. */
 export interface IndicatorReport {
   /** The state before the change; absent if the BMC cannot show it. */
   readonly before?: IndicatorState;
-  /** The state as read back; absent if the BMC cannot show it. */
+  /** The state that was read back; absent if the BMC cannot show it. */
   readonly after?: IndicatorState;
   /** Whether anything was sent. */
   readonly changed: boolean;
-  /** How it went, in one line for people. */
+  /** The result in one line for display. */
   readonly summary: string;
 }
 
@@ -36,11 +36,11 @@ export const indicatorOperations = defineOperations({
         reported("identify LED", await read(({ indicator }) => indicator.read(signal))),
       ),
 
-    /** Switches the identify LED on, until it is switched off, or off, and reads it back. */
+    /** Switches the identify LED on permanently, or off, and reads it back. */
     setIndicator: (lit: boolean, signal: AbortSignal): Promise<IndicatorReport> =>
       run(signal, (access) => setIndicator(portOf(access, signal), lit)),
 
-    /** What `setIndicator` would send. */
+    /** Returns what `setIndicator` would send. */
     planIndicator: (lit: boolean, signal: AbortSignal): Promise<Plan<IndicatorState | undefined>> =>
       run(signal, async ({ read }) => {
         const before = await readIfPossible(() => read(({ indicator }) => indicator.read(signal)));
@@ -54,7 +54,7 @@ export const indicatorOperations = defineOperations({
   },
 });
 
-/** The identify LED with retries in place; what `setIndicator` needs and no more. */
+/** The identify LED operations of one machine, with retries. */
 type IndicatorPort = ReturnType<typeof portOf>;
 
 function portOf({ read, write, insist, sleep }: Access<IndicatorDrivers>, signal: AbortSignal) {

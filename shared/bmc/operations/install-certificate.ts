@@ -4,19 +4,19 @@ import { type CertificateChain, type CertificateSummary, describeCertificate } f
 import type { CertificatePort } from "./certificate-port.ts";
 import { isFinal, uncertainty } from "./read-back.ts";
 
-/** Result of installing a certificate. */
+/** The result of installing a certificate. */
 export interface CertificateReport {
-  /** What the BMC showed before. */
+  /** The certificate that the BMC presented before. */
   readonly before: CertificateSummary;
-  /** What a new connection shows. */
+  /** The certificate that a new connection presents. */
   readonly after: CertificateSummary;
   /** Whether anything was sent. */
   readonly changed: boolean;
-  /** How it went, in one line for people. */
+  /** The result in one line for display. */
   readonly summary: string;
 }
 
-/** How far an installation is: about to be sent, or sent. */
+/** The progress of an installation: about to be sent, or sent. */
 export type CertificateStage = "sending" | "sent";
 
 interface Installation {
@@ -28,12 +28,12 @@ interface Installation {
 
 const POLL_MS = 2_000;
 const LONGEST_LOOK_MS = 15_000;
-/** A reset of the BMC that these end was carried out: it shows nothing, or the new certificate. */
+/** The errors after a reset that was carried out: the BMC presents nothing, or the new certificate. */
 const RESTARTING = ["tls", "timeout", "unreachable"];
 
 /**
- * Sends a certificate once, unless the BMC shows it already, and looks with new connections until it is shown and a login with it
- * works. When the answer is lost, only looks follow, which send no password.
+ * Sends a certificate once, unless the BMC already presents it, and polls with new connections until it is presented and a
+ * login succeeds. If the answer is lost, only polls follow, which send no password.
  */
 export async function installCertificate(
   port: CertificatePort,
@@ -83,7 +83,8 @@ async function awaitShown(
     const limitMs = Math.min(LONGEST_LOOK_MS, Math.max(POLL_MS, leftMs));
     let seen = await look(port, limitMs);
     if (!(seen instanceof BmcError) && seen.fingerprint === leaf.fingerprint) {
-      // The BMC has the key if it took the certificate. Else the password might go to someone else who has it.
+      // If the BMC has accepted the certificate, it has the key. Otherwise the password might be sent to someone else who has
+      // the key.
       const refused = lost ? undefined : await logIn(port, leaf, limitMs);
       if (!refused) return seen;
       seen = refused;
@@ -93,7 +94,7 @@ async function awaitShown(
   }
 }
 
-/** What is shown, or why nothing is. */
+/** Reads the certificate that is presented, or why there is none. */
 async function look(port: CertificatePort, limitMs: number): Promise<CertificateSummary | BmcError> {
   try {
     return await port.look(limitMs);

@@ -4,7 +4,7 @@ import { ok } from "./finding.ts";
 import { vendorAndModel } from "./manager.ts";
 import { describeUnread, type Unread } from "./unread.ts";
 
-/** A part with its firmware and its condition; a field that the BMC does not report is absent. */
+/** A component with its firmware and its condition. A field that the BMC does not report is absent. */
 export interface HardwareComponent {
   /** The BMC's name for it. */
   readonly name: string;
@@ -22,7 +22,7 @@ export interface HardwareComponent {
   readonly state?: string;
 }
 
-/** The lists of parts in `Hardware`. */
+/** The lists of components in `Hardware`. */
 export type HardwareList =
   | "processors"
   | "memory"
@@ -35,7 +35,7 @@ export type HardwareList =
   | "gpus"
   | "bmc.nics";
 
-/** What is built into a machine; a field that the BMC does not report is absent. */
+/** The components of a machine. A field that the BMC does not report is absent. */
 export interface Hardware {
   /** The machine itself. */
   readonly system: {
@@ -49,7 +49,7 @@ export interface Hardware {
     readonly uuid?: string;
     /** Version of the BIOS or UEFI firmware. */
     readonly biosVersion?: string;
-    /** Installed memory as the BMC sums it up, in bytes. */
+    /** The installed memory in bytes, as the BMC reports it. */
     readonly memoryBytes?: number;
   };
   /** Its enclosure. */
@@ -140,7 +140,7 @@ export interface Hardware {
   }[];
   /** Its power supplies; absent if the provider does not read them, as the lists that follow. */
   readonly powerSupplies?: readonly (HardwareComponent & {
-    /** The most power that it can give, in watts. */
+    /** The maximum power in watts. */
     readonly watts?: number;
   })[];
   /** Its trusted platform modules. */
@@ -152,9 +152,9 @@ export interface Hardware {
   readonly storageControllers?: readonly HardwareComponent[];
   /** Its graphics processors, also those of an accelerator board. */
   readonly gpus?: readonly HardwareComponent[];
-  /** The lists that were read wholly: what such a list lacks is not in the machine. Other lists may lack parts. */
+  /** The lists that were read completely: what such a list lacks is not in the machine. Other lists may be incomplete. */
   readonly complete?: readonly HardwareList[];
-  /** What the BMC lists and could not be read, so that it is missing above; absent if there is nothing. */
+  /** Components that the BMC lists but that could not be read, so that they are missing above; absent if there are none. */
   readonly unread?: readonly Unread[];
 }
 
@@ -165,7 +165,7 @@ export interface InventoryDriver {
 export const inventoryOperations = defineOperations({
   title: "inventory",
   methods: (run: Run<{ readonly inventory: InventoryDriver }>) => ({
-    /** Reads what is built into the machine. */
+    /** Reads the components of the machine. */
     getHardware: (signal: AbortSignal): Promise<Hardware> =>
       run(signal, ({ read }) => read(({ inventory }) => inventory.read(signal))),
   }),

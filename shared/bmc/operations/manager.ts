@@ -9,10 +9,10 @@ import { BackgroundWork } from "./follow-task.ts";
 import type { PowerDriver } from "./power.ts";
 import { isFinal, uncertainty } from "./read-back.ts";
 
-/** How a BMC restarts: `cold` also initializes its hardware. */
+/** The kind of restart. `cold` also initializes the BMC's hardware. */
 export type BmcResetKind = "cold" | "warm";
 
-/** What the BMC reports about itself; a field it does not report is absent. */
+/** What the BMC reports about itself. A field that it does not report is absent. */
 export interface BmcInfo {
   /** Vendor of the machine or its BMC. */
   readonly vendor?: string;
@@ -29,29 +29,29 @@ export interface BmcInfo {
 }
 
 export interface ManagerDriver {
-  /** What `reset` would send, in one line for people. Throws `unsupported` where the BMC is known not to offer it. */
+  /** Returns what `reset` would send, in one line for display. Throws `unsupported` if the BMC is known not to support it. */
   plan(kind: BmcResetKind, signal: AbortSignal): Promise<string>;
-  /** Resolves when the BMC accepted; it then goes away for a while and this session with it. */
+  /** Resets the BMC. Resolves when the BMC has accepted it; then the BMC and this session are unavailable for a while. */
   reset(kind: BmcResetKind, signal: AbortSignal): Promise<void>;
   info(signal: AbortSignal): Promise<BmcInfo>;
-  /** The BMC's clock, milliseconds since the epoch; undefined where the BMC does not report it. */
+  /** Reads the BMC's clock in milliseconds since the epoch. Resolves to undefined if the BMC does not report it. */
   clockMs(signal: AbortSignal): Promise<number | undefined>;
-  /** When the BMC last started; undefined where it does not report it. */
+  /** Reads when the BMC last started. Resolves to undefined if the BMC does not report it. */
   lastStart?(signal: AbortSignal): Promise<BmcStart | undefined>;
 }
 
-/** When a BMC last started. Both are by its own clock, milliseconds since the epoch. */
+/** When a BMC last started. Both times are by its own clock, in milliseconds since the epoch. */
 export interface BmcStart {
   readonly startedMs: number;
-  /** The time of the reading. */
+  /** When this was read. */
   readonly clockMs?: number;
 }
 
-/** Result of a BMC's restart. */
+/** The result of restarting a BMC. */
 export interface ManagerResetReport {
   /** A restart is always sent. */
   readonly changed: true;
-  /** How it went, in one line for people. */
+  /** The result in one line for display. */
   readonly summary: string;
 }
 
@@ -64,13 +64,13 @@ export const managerOperations = defineOperations({
     getInfo: (signal: AbortSignal): Promise<BmcInfo> =>
       run(signal, ({ read }) => read(({ manager }) => manager.info(signal))),
 
-    /** Reads the BMC's clock, milliseconds since the epoch; undefined where the BMC does not report it. */
+    /** Reads the BMC's clock in milliseconds since the epoch. Resolves to undefined if the BMC does not report it. */
     getClock: (signal: AbortSignal): Promise<number | undefined> =>
       run(signal, ({ read }) => read(({ manager }) => manager.clockMs(signal))),
 
     /**
-     * Restarts the BMC and waits until it has proved that, through the provider that took the reset. `onSent` is called when the
-     * reset was sent.
+     * Restarts the BMC and waits for proof of the restart through the provider that sent the reset. `onSent` is called when
+     * the reset was sent.
      */
     resetManager: (
       kind: BmcResetKind,
@@ -80,7 +80,7 @@ export const managerOperations = defineOperations({
     ): Promise<ManagerResetReport> =>
       run(signal, (access) => resetManager(portOf(access, kind, signal, onSent), kind, timeoutMs)),
 
-    /** What `resetManager` would send; `before` is what the BMC reports about itself. */
+    /** Returns what `resetManager` would send. `before` is what the BMC reports about itself. */
     planManagerReset: (kind: BmcResetKind, signal: AbortSignal): Promise<Plan<BmcInfo>> =>
       run(signal, async ({ read }) => {
         const step = await read(({ manager }) => manager.plan(kind, signal));
@@ -90,7 +90,7 @@ export const managerOperations = defineOperations({
   check: async ({ read }, signal) => ok(describeInfo(await read(({ manager }) => manager.info(signal)))),
 });
 
-/** The BMC itself; what `resetManager` needs and no more. */
+/** The operations on the BMC itself, with retries. */
 type ManagerPort = Omit<ReturnType<typeof portOf>, "work" | "disprove"> & {
   disprove?(): void;
   /** What the reset left running. */
@@ -114,7 +114,7 @@ function portOf(access: Access<ManagerDrivers>, kind: BmcResetKind, signal: Abor
     },
     work,
     disprove,
-    /** One attempt on a new session through the provider that took the reset, in which silence is an answer. */
+    /** Makes one attempt on a new session through the provider that sent the reset, in which no answer counts as an answer. */
     probe: (limitMs: number, readsStart: boolean): Promise<BmcStart | undefined> =>
       withTimeout(limitMs, signal, (limit) =>
         afresh(through, limit, async ({ power, manager }) => {
@@ -122,7 +122,7 @@ function portOf(access: Access<ManagerDrivers>, kind: BmcResetKind, signal: Abor
           return readsStart ? manager.lastStart?.(limit) : undefined;
         }),
       ),
-    /** Whether the BMC does not know the session any more that took the reset; undefined if that cannot be told. */
+    /** Whether the BMC has forgotten the session that sent the reset; undefined if that cannot be determined. */
     isForgotten: async (limitMs: number): Promise<boolean | undefined> =>
       isForgotten && withTimeout(limitMs, signal, isForgotten).catch(noAnswer),
     sleep,
@@ -136,7 +136,7 @@ function portOf(access: Access<ManagerDrivers>, kind: BmcResetKind, signal: Abor
   }
 }
 
-/** For people, as far as the BMC reports it: `Contoso BMC-2000, firmware 1.45.455b66, serial XYZ7`. */
+/** Describes the BMC as far as it reports: `Contoso BMC-2000, firmware 1.45.455b66, serial XYZ7`. */
 export function describeInfo({ vendor, model, firmware, serial }: BmcInfo): string {
   const parts = [
     vendorAndModel(vendor, model) || "BMC",
@@ -146,34 +146,34 @@ export function describeInfo({ vendor, model, firmware, serial }: BmcInfo): stri
   return parts.filter((part) => part).join(", ");
 }
 
-/** Some vendors put their name into the model, too. Empty if neither is known. */
+/** Joins vendor and model, unless the model already contains the vendor. Empty if neither is known. */
 export function vendorAndModel(vendor: string | undefined, model: string | undefined): string {
   const maker = vendor !== undefined && model?.startsWith(vendor) ? undefined : vendor;
   return [maker, model].filter((part) => part !== undefined).join(" ");
 }
 
-/** BMCs still answer for a while after a reset: until one was silent, it may not have restarted yet. */
+/** How long BMCs may still answer after a reset. Until a BMC was silent, it may not have restarted yet. */
 const GOES_AWAY_MS = 60_000;
 const WATCH_MS = 1_000;
 const WAIT_MS = 2_000;
-/** One look that fails may have another reason: a lost packet, a gateway. */
+/** The number of failed polls that count as silence, because one may fail for another reason: a lost packet, a gateway. */
 const SURE_LOOKS = 2;
-/** A BMC that takes no connection for so long is away, as one look shows; what is lost on the way fails sooner or later. */
+/** A BMC that accepts no connection for this long is unavailable. */
 const SILENT_MS = 1_000;
-/** What lost the answer to the reset explains a silence that follows at once, unless it lasts longer. */
+/** How long a silence may be explained by the fault that lost the answer to the reset. */
 const SAME_FAULT_MS = 15_000;
-/** A BMC that is back may show its new start only when its clock is right. */
+/** How long a BMC may take to show its new start, which it may only do when its clock is set. */
 const SHOWS_START_MS = 30_000;
-/** Computed times differ by some seconds from one reading to the next. */
+/** The tolerance for the time of a start, because computed times differ by some seconds between reads. */
 const SAME_START_MS = 5_000;
 /** IPMI 2.0 section 6.12.15: a BMC ends a session after a minute without a packet. */
 const IDLE_MS = 55_000;
 
 /**
- * Restarts the BMC and waits until it has proved that, for `timeoutMs` at most: by the time of its last start, by a session that it
- * does not know any more, or by a silence that nothing else explains. Another provider that answers sooner does not count. The
- * reset is never sent twice: when it is refused or its answer is lost, only one that never goes away has proved that it has
- * not taken it.
+ * Restarts the BMC and waits, at most for `timeoutMs`, for proof of the restart: the time of its last start, a session that
+ * it has forgotten, or a silence that nothing else explains. Another provider that answers sooner does not count. The reset
+ * is never sent twice: if it is refused or its answer is lost, only a BMC that never becomes unavailable has proved that it
+ * did not accept it.
  */
 export async function resetManager(
   port: ManagerPort,
@@ -185,7 +185,7 @@ export async function resetManager(
   const startedMs = port.clock.monotonicMs();
   const elapsedMs = () => port.clock.monotonicMs() - startedMs;
   const leftMs = (limitMs: number) => Math.max(0, limitMs - elapsedMs());
-  // A BMC that restarts at once loses its answer.
+  // A BMC that restarts at once does not answer.
   const lost = await uncertainty(port.reset);
   port.onSent();
   const proof = new ResetProof({ start, readMs, lost, sentMs: port.clock.monotonicMs() });
@@ -222,13 +222,13 @@ export async function resetManager(
   throw unproven(port, kind, { proof, lost, watchMs });
 }
 
-/** The last start before a reset, unless that was so short ago that the next one cannot be told from it. */
+/** Returns the last start before a reset, unless it is too recent to be distinguished from the next one. */
 function comparable(start: BmcStart | undefined): BmcStart | undefined {
   const ageMs = start?.clockMs === undefined ? undefined : start.clockMs - start.startedMs;
   return ageMs !== undefined && ageMs < 2 * SAME_START_MS ? undefined : start;
 }
 
-/** What one look showed: when the BMC started, if it says so, or why it gave no answer. */
+/** The result of one poll: when the BMC started, if it says so, or why it did not answer. */
 type Seen = BmcStart | undefined | BmcError;
 
 async function lookAt(port: ManagerPort, limitMs: number, readsStart: boolean): Promise<Seen> {
@@ -248,15 +248,15 @@ function isReached(seen: Seen): boolean {
 }
 
 interface Sent {
-  /** The last start before, and when it was read on the monotonic clock. */
+  /** The last start before the reset, and when it was read on the monotonic clock. */
   readonly start: BmcStart | undefined;
   readonly readMs: number;
   readonly sentMs: number;
-  /** Why the answer to the reset leaves open whether it was taken. */
+  /** The error because of which it is unknown whether the reset was accepted. */
   readonly lost: BmcError | undefined;
 }
 
-/** What the looks at a BMC prove about its reset. */
+/** Collects what polls of a BMC prove about its reset. */
 class ResetProof {
   readonly #sent: Sent;
   #lastHeardMs: number;
@@ -275,22 +275,22 @@ class ResetProof {
     this.#lastHeardMs = sent.sentMs;
   }
 
-  /** The BMC is silent for longer than for a look. */
+  /** Whether the BMC has been silent for more than one poll. */
   get isAway(): boolean {
     return this.#silentLooks >= SURE_LOOKS;
   }
 
-  /** The reset is proven. */
+  /** Whether the reset is proven. */
   get isDone(): boolean {
     return this.#isRestarted || (this.#isSilenceProof && this.#denial === undefined);
   }
 
-  /** For people, what speaks against the reset. */
+  /** The evidence against the reset, for display. */
   get denial(): string | undefined {
     return this.#denial;
   }
 
-  /** The BMC was away once, whatever the reason. */
+  /** Whether the BMC was silent once, for any reason. */
   get wasSilent(): boolean {
     return this.#wasSilent;
   }
@@ -334,7 +334,7 @@ class ResetProof {
   #noteSilence(nowMs: number): void {
     const { lost } = this.#sent;
     const lastedMs = nowMs - (this.#silentSinceMs ?? nowMs);
-    // What is lost on the way is not refused by the host.
+    // A lost packet is not a refusal by the host.
     const isOther = this.#hasAnswered || this.#hasRefused || lastedMs >= SAME_FAULT_MS;
     this.#isSilenceProof ||= lost === undefined || isOther;
   }
@@ -343,7 +343,7 @@ class ResetProof {
     const { start, readMs } = this.#sent;
     if (!start) return;
     const shiftMs = startedMs - start.startedMs;
-    // A clock that was set moves a start that is computed from the uptime with it.
+    // Setting the clock also moves a start that is computed from the uptime.
     const setMs =
       clockMs === undefined || start.clockMs === undefined ? 0 : clockMs - start.clockMs - (nowMs - readMs);
     if (Math.min(Math.abs(shiftMs), Math.abs(shiftMs - setMs)) > SAME_START_MS) this.#isRestarted = true;

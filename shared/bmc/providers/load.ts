@@ -1,7 +1,7 @@
 import type { ProviderName } from "../../contract/vocabulary.ts";
 import type { Provider } from "../operations/provider.ts";
 
-/** Brings a provider in when it is first used: an action's start pays for what is loaded at start. */
+/** Loads a provider when it is first used, because everything loaded at start delays the action. */
 export type ProviderLoader = (name: ProviderName) => Promise<Provider>;
 
 const LOADERS: Readonly<Record<ProviderName, () => Promise<Provider>>> = {

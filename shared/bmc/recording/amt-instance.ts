@@ -6,7 +6,10 @@ import { childrenOf, findElement, type XmlElement } from "../providers/amt/xml.t
 export type AmtInstance = RecordedAmt["classes"][string][number];
 type Value = AmtInstance[string];
 
-/** The only instances of these associations to record: others name networks, users and certificates, and no boot needs them. */
+/**
+ * The only instances of these associations to record. Others name networks, users and certificates, and boot needs none of
+ * them.
+ */
 const ONLY: Readonly<Record<string, readonly [field: string, of: string]>> = {
   CIM_ElementSettingData: ["SettingData", "CIM_BootConfigSetting"],
   CIM_OrderedComponent: ["PartComponent", "CIM_BootSourceSetting"],
@@ -14,7 +17,7 @@ const ONLY: Readonly<Record<string, readonly [field: string, of: string]>> = {
 const CLASS = /^[A-Za-z_][\w.-]*$/;
 const KEY = /^[\w.-]+$/;
 
-/** What is repeated becomes a list. */
+/** The fields of an instance; repeated ones become a list. */
 export function instanceOf(element: XmlElement): AmtInstance {
   const fields = new Map<string, Value>();
   for (const child of element.children) {
@@ -27,20 +30,20 @@ export function instanceOf(element: XmlElement): AmtInstance {
   return Object.fromEntries(fields);
 }
 
-/** The instances of a class that a recording may have: of associations only those of the boot. */
+/** The instances of a class that may be recorded; for associations, only those about boot. */
 export function instancesOf(resource: string, elements: readonly XmlElement[]): readonly AmtInstance[] {
   const [field, of] = ONLY[resource] ?? [];
   const all = elements.map(instanceOf);
   return field === undefined ? all : all.filter((instance) => isReferenceTo(instance[field], of));
 }
 
-/** `CIM_BootService` of its resource URI; undefined for what is no class. */
+/** The class in a resource URI, such as `CIM_BootService`; undefined if it contains none. */
 export function classIn(uri: string): string | undefined {
   const name = uri.replace(/^.*\//s, "");
   return CLASS.test(name) ? name : undefined;
 }
 
-/** Null for what is neither a text nor a reference. */
+/** The content of an element; null if it is neither text nor a reference. */
 function contentOf(element: XmlElement): Value {
   if (element.children.length === 0) return element.text;
   const of = classIn(findElement(element, "ResourceURI")?.text ?? "");

@@ -5,7 +5,10 @@ import type { TappedIpmi } from "../../tracing/wire-tap.ts";
 import { decodeField } from "../providers/ipmi/records/fru.ts";
 
 const SEL_ENTRY = 0x43;
-/** Where records of sensors and of where devices are have the type and length of a name; others are the maker's own. */
+/**
+ * Positions of the type and length of a name in records of sensors and device locators. Other records are in the vendor's
+ * own format.
+ */
 const NAME_AT = new Map([
   [0x01, 47],
   [0x02, 31],
@@ -13,21 +16,21 @@ const NAME_AT = new Map([
   [0x11, 15],
   [0x12, 15],
 ]);
-/** Types of records of the event log (IPMI 2.0 section 32): the standard's, and the makers' with a time. */
+/** Types of records in the event log (IPMI 2.0 section 32): the standard one, and those of vendors with a time. */
 const [EVENT, FIRST_TIMED, LAST_TIMED] = [0x02, 0xc0, 0xdf];
 const [EVENT_HEADER_BYTES, TIMED_HEADER_BYTES] = [3, 10];
 const SDR_HEADER_BYTES = 5;
-/** The ID of the next record, before the record in an answer. */
+/** The bytes of the next record's ID, which precede the record in an answer. */
 const NEXT_BYTES = 2;
-/** English or another language of Latin letters (FRU specification, section 15). */
+/** English, or another language with Latin letters (FRU specification, section 15). */
 const [EIGHT_BIT, ENGLISH] = [3, 25];
 
-/** A sensor data record whose bytes, but those of its name, identify no machine. */
+/** Whether the bytes of a sensor data record, except its name, do not identify a machine. */
 export function isKnownSdr(record: Uint8Array): boolean {
   return NAME_AT.has(record[3] ?? 0);
 }
 
-/** A sensor data record, or its beginning, whose name has what may be written; of a maker's own the header. */
+/** A sensor data record, or its beginning, with an anonymous name; of a vendor's own record only the header. */
 function anonymousSdr(record: Buffer, anonymiser: Anonymiser): Buffer {
   const at = NAME_AT.get(record[3] ?? 0);
   if (at === undefined) return withoutRest(record, SDR_HEADER_BYTES);
@@ -38,13 +41,13 @@ function anonymousSdr(record: Buffer, anonymiser: Anonymiser): Buffer {
   const text =
     kind >> 6 === EIGHT_BIT ? bytes.toString("latin1") : (decodeField(kind >> 6, bytes, ENGLISH) ?? "");
   const name = anonymiser.text(text);
-  // A name in another code is as it was, or none.
+  // A name in another encoding is unchanged or missing.
   if (name === text) shown.set(bytes, at + 1);
   else if (kind >> 6 === EIGHT_BIT) shown.write(name.slice(0, bytes.length), at + 1, "latin1");
   return shown;
 }
 
-/** A record of the event log without what a maker has put into one of its own kind. */
+/** A record of the event log without the contents of a vendor's own type. */
 export function knownEvent(record: Buffer): Buffer {
   const type = record[2] ?? 0;
   if (type === EVENT) return record;
@@ -56,7 +59,7 @@ function withoutRest(record: Buffer, keptBytes: number): Buffer {
   return Buffer.from(record).fill(0, Math.min(keptBytes, record.length));
 }
 
-/** Makes of commands, given in their order, what may be written. `sdrs` are the records that they read, as they may be written. */
+/** Makes commands anonymous, in their order. `sdrs` are the anonymous records that they read. */
 export function commandAnonymiser(anonymiser: Anonymiser, sdrs: ReadonlyMap<number, Buffer>) {
   return (one: TappedIpmi) => {
     const { command, netFn, code, data, completionCode, answer, error } = one;
@@ -74,7 +77,7 @@ export function commandAnonymiser(anonymiser: Anonymiser, sdrs: ReadonlyMap<numb
   };
 }
 
-/** The next record's ID and the record, or a part of it. */
+/** The ID of the next record, and the record or a part of it. */
 function recordAnswer({ code, data, answer }: TappedIpmi, sdrs: ReadonlyMap<number, Buffer>): Buffer {
   const bytes = Buffer.from(answer ?? []);
   const [next, record] = [bytes.subarray(0, NEXT_BYTES), bytes.subarray(NEXT_BYTES)];
@@ -89,7 +92,7 @@ function recordAnswer({ code, data, answer }: TappedIpmi, sdrs: ReadonlyMap<numb
   return Buffer.concat([next, shown]);
 }
 
-/** Records out of the parts in which they were read, in the order of their first part, by ID. */
+/** Combines records from the parts in which they were read, by ID, in the order of their first part. */
 export function recordsOf(
   commands: readonly TappedIpmi[],
   isOne: (netFn: number | undefined, code: number) => boolean,
@@ -107,7 +110,7 @@ export function recordsOf(
   return records;
 }
 
-/** The sensor data records that commands read, by ID, as they may be written. */
+/** The anonymous sensor data records that commands read, by ID. */
 export function anonymousSdrs(
   commands: readonly TappedIpmi[],
   anonymiser: Anonymiser,

@@ -1,8 +1,8 @@
 import type { RecordingLimits } from "./read-tree.ts";
 
-/** Counts what one protocol reads: its signal aborts when a limit is reached. */
+/** Limits the reading of one protocol: its signal aborts when a limit is reached. */
 export class RecordingBudget {
-  /** Aborts the reading if the caller does, or at a limit. */
+  /** Aborts when the caller does, or at a limit. */
   readonly signal: AbortSignal;
   readonly #limits: RecordingLimits;
   readonly #over = new AbortController();
@@ -14,7 +14,7 @@ export class RecordingBudget {
     this.signal = AbortSignal.any([signal, this.#over.signal, AbortSignal.timeout(limits.ms)]);
   }
 
-  /** One request whose answer had so many bytes. */
+  /** Counts one request with the size of its answer. */
   spend(bytes: number): void {
     this.#requests++;
     this.#bytes += bytes;

@@ -17,14 +17,14 @@ import { anonymousFault } from "./wsman-message.ts";
 
 type Refused = NonNullable<RecordedAmt["refused"]>[string];
 
-/** What an Intel AMT device told, secrets included. */
+/** The data read from an Intel AMT device, including secrets. */
 export interface AmtReading {
-  /** What it names itself. */
+  /** The device's name for itself. */
   readonly server: string | undefined;
   readonly classes: Readonly<Record<string, readonly AmtInstance[]>>;
-  /** By what was asked, such as `Get IPS_OptInService`. */
+  /** Refusals by request, such as `Get IPS_OptInService`. */
   readonly refused: Readonly<Record<string, Refused>>;
-  /** What a limit, or silence, kept from being read. */
+  /** What was not read because of a limit or silence. */
   readonly unread: readonly string[];
 }
 
@@ -34,11 +34,11 @@ interface AmtContext extends IpmiContext {
 
 type Way = "Get" | "Enumerate";
 
-/** What the provider reads of power and boot, in the ways in which it does. */
+/** The readings of the provider about power and boot. */
 const READINGS: readonly {
   readonly what: string;
   readonly resource: ResourceClass;
-  /** The next one only if the device does not have the one before. */
+  /** The ways to read; the next one is used only if the device does not support the previous one. */
   readonly ways: readonly Way[];
 }[] = [
   { what: "power", resource: "CIM_AssociatedPowerManagementService", ways: ["Get", "Enumerate"] },
@@ -50,7 +50,7 @@ const READINGS: readonly {
 const BUSY_MS = 2_000;
 const LONGEST_BUSY_MS = 5_000;
 
-/** Reads over WS-Management, one request at a time. Rejects if the device refuses the login, or nothing answers. */
+/** Reads over WS-Management, one request at a time. Rejects if the device refuses the login or nothing answers. */
 export async function readAmt(connection: Connection, context: AmtContext): Promise<AmtReading> {
   const { limits, log, signal, nameOption, progress } = context;
   const classes: Record<string, readonly AmtInstance[]> = {};
@@ -70,7 +70,7 @@ export async function readAmt(connection: Connection, context: AmtContext): Prom
   const { http, wsman } = connectWsman(connection, { clock: systemClock, log, tap, nameOption });
   const lastAnswer = () => seen.last;
   const hasAnswer = () => Object.keys(classes).length + Object.keys(refused).length > 0;
-  /** Whether it was read; false if the device does not have it in this way. Throws what else went wrong. */
+  /** Returns whether it was read; false if the device does not support this way. Throws other errors. */
   const read = async (way: Way, resource: ResourceClass): Promise<boolean> => {
     seen.last = undefined;
     try {
@@ -126,12 +126,12 @@ function refusalIn({ status, body }: NonNullable<TappedHttp["answer"]>): Refused
     const fault = childOf(childOf(parseXml(body.toString("utf8")), "Body"), "Fault");
     return fault ? { status, ...readFault(fault) } : { status };
   } catch {
-    // It is no SOAP, which says nothing more than the status.
+    // The answer is not SOAP, so only its status is useful.
     return { status };
   }
 }
 
-/** Looks through it for what identifies, before anything is written. */
+/** Collects everything that identifies the machine, before anything is written. */
 export function collectAmt({ classes }: AmtReading, anonymiser: Anonymiser): void {
   for (const instance of Object.values(classes).flat()) anonymiser.collect(instance);
 }

@@ -16,16 +16,16 @@ import { anonymousSdrs, isKnownSdr, knownEvent, recordsOf } from "./anonymous-co
 import { RecordingBudget } from "./budget.ts";
 import type { RecordingLimits } from "./read-tree.ts";
 
-/** What IPMI told, secrets included. */
+/** The data read over IPMI, including secrets. */
 export interface IpmiReading {
   readonly commands: readonly TappedIpmi[];
   readonly users: readonly BmcUser[];
   readonly networks: readonly NetworkSettings[];
   readonly hardware: Hardware | undefined;
-  /** Records of the cipher suites that the BMC offers. */
+  /** The records of the cipher suites that the BMC offers. */
   readonly cipherSuites: Uint8Array | undefined;
   readonly bootFlags: Awaited<ReturnType<BmcClient["getBoot"]>> | undefined;
-  /** What a limit kept from being read. */
+  /** What was not read because of a limit. */
   readonly unread: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export interface IpmiContext {
 
 const SUITES_MS = 2_000;
 
-/** Runs what reads over IPMI, and keeps the commands. Rejects only if no session opens. */
+/** Runs a reading over IPMI and keeps its commands. Rejects only if no session opens. */
 export async function readIpmi(
   connection: Connection,
   { limits, log, signal, nameOption, progress }: IpmiContext,
@@ -81,7 +81,7 @@ export async function readIpmi(
     await attempt("the cause of the restart", (until) => client.check("powerhistory", until));
     await attempt("the power limit", (until) => client.getPowerLimit(until));
     const { host, requestTimeoutMs, ipmi } = connection;
-    // A BMC may be silent outside of sessions.
+    // A BMC may be silent outside sessions.
     const timeoutMs = Math.min(requestTimeoutMs, SUITES_MS);
     const received = (bytes: number) => budget.spend(bytes);
     const cipherSuites = await attempt("cipher suites", (until) =>
@@ -102,7 +102,7 @@ export async function readIpmi(
 const [CHASSIS, APP, SENSOR, STORAGE] = [0x00, 0x06, 0x04, 0x0a];
 const RECORD_BYTES = 16;
 
-/** A reading without anything that identifies the machine: it keeps raw bytes only of other values. */
+/** A reading without anything that identifies the machine. It contains raw bytes only of other values. */
 export function anonymousIpmi(reading: IpmiReading, anonymiser: Anonymiser): RecordedIpmi {
   const { commands, users, networks, hardware, bootFlags, cipherSuites } = reading;
   const device = commands.find(({ netFn, code, answer }) => netFn === APP && code === 0x01 && answer);
@@ -150,7 +150,7 @@ export function anonymousIpmi(reading: IpmiReading, anonymiser: Anonymiser): Rec
   }) as RecordedIpmi;
 }
 
-/** By the first byte of the request. */
+/** Answers by the first byte of the request. */
 function answersOf(commands: readonly TappedIpmi[], netFn: number, code: number) {
   const found = commands.flatMap((one) =>
     one.netFn === netFn && one.code === code && one.completionCode === 0 && one.data && one.answer
@@ -172,10 +172,10 @@ function chassisAnswer(commands: readonly TappedIpmi[], command: number): string
   return plainAnswer(found);
 }
 
-/** Completion codes of commands that the BMC does not have in any state. */
+/** Completion codes of commands that the BMC never supports. */
 const NEVER: readonly (number | undefined)[] = [0xc1, 0xc2, 0xd6];
 
-/** Commands that the BMC refused, and never carried out. */
+/** Commands that the BMC refused and never carried out. */
 function refusalsOf(commands: readonly TappedIpmi[]): Record<string, number> | undefined {
   const carriedOut = new Set(
     commands.filter(({ completionCode }) => completionCode === 0).map(({ command }) => command),

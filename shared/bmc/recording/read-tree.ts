@@ -7,7 +7,7 @@ import type { EtagForm } from "../../recording/recording.ts";
 import type { RedfishReader } from "../providers/redfish/redfish-reader.ts";
 import type { HttpAnswer } from "../providers/redfish/service/http-client.ts";
 
-/** What a recording reads at most. */
+/** The limits of a recording. */
 export interface RecordingLimits {
   readonly requests: number;
   readonly bytes: number;
@@ -20,22 +20,22 @@ interface Refused {
   readonly body: unknown;
 }
 
-/** A tree as it was read, secrets included. */
+/** A tree as it was read, including secrets. */
 export interface ReadTree {
   readonly resources: Map<string, unknown>;
   readonly refusals: Map<string, Refused>;
   readonly times: Map<string, number>;
   readonly unread: { readonly path: string; readonly reason: string }[];
-  /** How it writes entity tags. */
+  /** The BMC's form of entity tags. */
   etag: EtagForm | undefined;
-  /** How far its clock is ahead. */
+  /** How far the BMC's clock is ahead. */
   clockSkewMs: number | undefined;
   requests: number;
   bytes: number;
 }
 
 const ROOT = "/redfish/v1";
-/** What describes the protocol and no machine, what opens a BMC, and measurements without end. */
+/** Resources about the protocol instead of the machine, resources that grant access to a BMC, and endless measurements. */
 const SKIPPED =
   /\/(JsonSchemas|Schemas|\$metadata|odata|Registries|Sessions|Subscriptions|MetricReports|MetricReportDefinitions|MetricDefinitions|Triggers|TaskMonitors)(\/|$)/i;
 const ENTRY = /^(.*\/Entries)\/[^/]+$/i;
@@ -43,7 +43,7 @@ const MOST_ENTRIES = 100;
 const MOST_PAGES = 100;
 const MOST_BYTES = INPUT_BYTES.recordedTree;
 const LANES = 2;
-/** So many failures in a row mean that the BMC needs rest. */
+/** After this many consecutive failures, the BMC needs a pause. */
 const MOST_FAILURES = 5;
 const BUSY_MS = 2_000;
 const LONGEST_BUSY_MS = 5_000;
@@ -95,7 +95,7 @@ class TreeWalk {
   }
 
   async run(): Promise<void> {
-    // A refused login is sent once: the second lane starts when the first has been let in.
+    // A refused login is sent only once: the second lane starts when the first was accepted.
     await this.#next(0);
     await this.#next(0);
     let isReading = 0;
@@ -139,7 +139,7 @@ class TreeWalk {
     this.#context.progress(this.tree.resources.size, this.#known.size);
   }
 
-  /** Undefined, and noted, if there is nothing to read. */
+  /** Reads a path; undefined, and recorded as a gap, if there is nothing to read. */
   async #read(path: string, lane: number, isAgain = false): Promise<unknown> {
     const { clock, signal } = this.#context;
     const startedMs = clock.monotonicMs();
@@ -179,7 +179,7 @@ class TreeWalk {
     return undefined;
   }
 
-  /** A collection whose pages are joined. */
+  /** A collection with all of its pages. */
   async #pages(path: string, first: unknown, lane: number): Promise<unknown> {
     const whole = first as Record<string, unknown>;
     const members = whole["Members"];
@@ -207,7 +207,7 @@ class TreeWalk {
   #follow(value: unknown, own: string): void {
     if (Array.isArray(value)) for (const entry of value) this.#follow(entry, own);
     if (typeof value !== "object" || value === null || Array.isArray(value)) return;
-    // A member that was sent along needs no request.
+    // A member that the BMC included needs no request.
     const isWhole = "Id" in value;
     for (const [name, entry] of Object.entries(value)) {
       const isLink = (name === "@odata.id" && !isWhole) || name === "@Redfish.ActionInfo";
@@ -234,7 +234,7 @@ class TreeWalk {
     this.#queue.push(path);
   }
 
-  /** The registries that a resource names for its attributes, and no other. */
+  /** Reads only the registries that a resource names for its attributes. */
   async #registries(): Promise<void> {
     const root = this.tree.resources.get(ROOT) as Record<string, { "@odata.id"?: unknown }> | undefined;
     const collection = root?.["Registries"]?.["@odata.id"];
@@ -285,7 +285,7 @@ function linksIn(collection: unknown): readonly string[] {
   });
 }
 
-/** Without version, as vendors write it in several ways. */
+/** The name without the version, which vendors write in several ways. */
 function nameOf(name: string): string {
   return name.toLowerCase().replace(/\.(v?\d|json$).*$/s, "");
 }

@@ -20,27 +20,27 @@ export interface RecordBmcOptions {
   readonly signal: AbortSignal;
   readonly clock?: Clock;
   readonly nameOption?: NameOption | undefined;
-  /** An action's exchanges follow: a BMC that answers and cannot be read is recorded without what it shows. */
+  /** Set if the exchanges of an action follow. A BMC that answers but cannot be read is then recorded without its resources. */
   readonly hasAction?: boolean;
   progress(text: string): void;
 }
 
-/** Errors of a BMC that answered. */
+/** Classes of errors of a BMC that has answered. */
 const ANSWERED: readonly ErrorClass[] = ["protocol", "bmc", "busy", "unsupported", "timeout"];
 
-/** An answer that takes so much longer than others is worth remembering. */
+/** An answer that takes this many times longer than others is recorded as slow. */
 const SLOW_FACTOR = 4;
 const SLOW_MS = 300;
-/** BMCs show whole seconds. */
+/** The least difference of clocks, because BMCs show whole seconds. */
 const LEAST_SKEW_MS = 5_000;
 
-/** What was read of a BMC, secrets included: `anonymous` makes of it what may be written. */
+/** The data read from a BMC, including secrets; `anonymous` returns what may be written. */
 export class BmcReading {
   readonly wire = new WireRecorder();
   tree: ReadTree | undefined;
   ipmi: IpmiReading | undefined;
   amt: AmtReading | undefined;
-  /** Why a provider has no part in it. */
+  /** Why a provider has contributed nothing. */
   readonly failures: string[] = [];
 
   /** The recording without anything that identifies the machine. */
@@ -104,8 +104,8 @@ export class BmcReading {
 }
 
 /**
- * Reads what a BMC shows, with the first of the connection's providers that can be read this way. Nothing is written, and the session
- * is closed. Rejects with a `BmcError` if nothing can be read and no action follows.
+ * Reads the data of a BMC with the first of the connection's providers that supports it. Writes nothing, and closes the
+ * session. Rejects with a `BmcError` if nothing can be read and no action follows.
  */
 export async function recordBmc(connection: Connection, options: RecordBmcOptions): Promise<BmcReading> {
   const reading = new BmcReading();
@@ -119,7 +119,7 @@ export async function recordBmc(connection: Connection, options: RecordBmcOption
     } catch (thrown) {
       options.signal.throwIfAborted();
       const error = BmcError.from(thrown);
-      // Accounts lock: a refused password is not tried elsewhere.
+      // A refused password is not tried elsewhere, because accounts lock.
       if (error.class === "auth" && !reading.tree) throw error;
       errors.push(error);
       reading.failures.push(`${provider}: ${error.message}`);
@@ -127,7 +127,7 @@ export async function recordBmc(connection: Connection, options: RecordBmcOption
   }
   if (reading.tree ?? reading.ipmi ?? reading.amt) return reading;
   if (options.hasAction && errors.some((error) => ANSWERED.includes(error.class))) return reading;
-  // Ironic and webhooks are services in front of a BMC, and say little of how it behaves.
+  // Ironic and webhooks are services in front of a BMC and say little about its behaviour.
   const problem = `${connection.providers.join(", ")} cannot be recorded: record the BMC over redfish, ipmi or amt`;
   throw errors[0] ?? new BmcError("unsupported", problem);
 }

@@ -21,7 +21,7 @@ import {
 const MOST_EXCHANGES = 5_000;
 const LONGEST_BODY = 1_048_576;
 
-/** Keeps what goes over the wire, secrets included, until `anonymous` makes of it what may be written. */
+/** Records all exchanges, including secrets; `anonymous` returns what may be written. */
 export class WireRecorder implements WireTap {
   tls: TlsFacts | undefined;
   readonly #http: TappedHttp[] = [];
@@ -36,7 +36,7 @@ export class WireRecorder implements WireTap {
   }
 
   ipmi(exchange: TappedIpmi): void {
-    // What was cancelled says nothing of the BMC; only its silence does.
+    // A cancelled request says nothing about the BMC; only its silence does.
     const isAnswered = exchange.error === undefined || isSilence(exchange.error);
     if (isAnswered && this.#ipmi.length < MOST_EXCHANGES) this.#ipmi.push(exchange);
   }
@@ -60,7 +60,7 @@ export class WireRecorder implements WireTap {
     };
   }
 
-  /** Looks through it for what identifies, before anything is written. */
+  /** Collects everything that identifies the machine, before anything is written. */
   collect(anonymiser: Anonymiser): void {
     for (const exchange of this.#http) {
       const asked = wsmanIn(exchange);
@@ -77,7 +77,10 @@ function isSilence(error: unknown): boolean {
   return ["timeout", "unreachable"].includes(BmcError.from(error).class);
 }
 
-/** The BMC's address in its `Location` is that of the recording; another one, such as behind a router, says how it behaves. */
+/**
+ * Replaces the BMC's own address in a `Location` by that of the recording. Another address, for example behind a router, is
+ * kept, because it shows the BMC's behaviour.
+ */
 function withOwnPath(exchange: TappedHttp): TappedHttp {
   const { origin, answer } = exchange;
   const given = answer?.headers["location"];
@@ -87,7 +90,7 @@ function withOwnPath(exchange: TappedHttp): TappedHttp {
   return { ...exchange, answer: { ...answer, headers: { ...answer.headers, location } } };
 }
 
-/** Logins and logouts, which a replay does itself. */
+/** Whether a request is a login or logout, which a replay makes itself. */
 function isLogin(path: string): boolean {
   return /\/Sessions(\/[^/]*)?$/i.test(path);
 }
@@ -118,7 +121,7 @@ function bodiesOf(exchange: TappedHttp, anonymiser: Anonymiser) {
   };
 }
 
-/** What it asks of Intel AMT; undefined for another request. */
+/** The content of a request to Intel AMT; undefined for other requests. */
 function wsmanIn({ method, path, body = "" }: TappedHttp): WsmanRequest | undefined {
   return `${method} ${path}` === WSMAN_REQUEST ? readWsmanRequest(body) : undefined;
 }
@@ -128,12 +131,12 @@ function wsmanAnswerIn({ answer }: TappedHttp, asked: WsmanRequest): WsmanAnswer
 }
 
 const LONGEST_REASON = 300;
-/** A sentence without digits: no page, no dump, no serial number, address or token. */
+/** A sentence without digits, so that it is no page, dump, serial number, address or token. */
 const SENTENCE = /^[A-Za-z .,:;'"()/_-]+$/;
 
 /**
- * A body that is no JSON may hold anything; what is left of it is that it was there. The reason of a refusal stays, as the messages
- * that are JSON do: what is sent next depends on it.
+ * A body that is not JSON may contain anything, so only its existence is recorded. The reason of a refusal is kept, like
+ * messages in JSON, because the next request depends on it.
  */
 function answerBody(
   { body, status }: { readonly body: Buffer; readonly status: number },

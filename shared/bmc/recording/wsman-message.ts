@@ -7,7 +7,7 @@ import { anonymousInstance, classIn, instanceOf, instancesOf } from "./amt-insta
 
 type Fault = NonNullable<WsmanAnswer["fault"]>;
 
-/** What a request to Intel AMT says, secrets included; undefined for a text that is none. */
+/** Parses a request to Intel AMT, including secrets; undefined if the text is not one. */
 export function readWsmanRequest(text: string): WsmanRequest | undefined {
   const envelope = envelopeIn(text);
   const header = childOf(envelope, "Header");
@@ -19,7 +19,7 @@ export function readWsmanRequest(text: string): WsmanRequest | undefined {
   return { action, class: resource, ...defined({ input: input && instanceOf(input) }) };
 }
 
-/** What Intel AMT answers, secrets included; undefined for a text that is none. */
+/** Parses an answer of Intel AMT, including secrets; undefined if the text is not one. */
 export function readWsmanAnswer(text: string, asked: WsmanRequest): WsmanAnswer | undefined {
   const body = childOf(envelopeIn(text), "Body");
   if (!body) return undefined;
@@ -43,12 +43,12 @@ function envelopeIn(text: string): XmlElement | undefined {
     const root = parseXml(text);
     return root.name === "Envelope" ? root : undefined;
   } catch {
-    // A page of the device's web server, or what its memory held.
+    // A page of the device's web server, or the contents of its memory.
     return undefined;
   }
 }
 
-/** Looks through it for what identifies, before anything is written. */
+/** Collects everything that identifies the machine, before anything is written. */
 export function collectMessage(message: WsmanRequest | WsmanAnswer, anonymiser: Anonymiser): void {
   for (const instance of partsOf(message)) anonymiser.collect(instance);
 }

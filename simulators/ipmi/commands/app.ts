@@ -6,10 +6,10 @@ const SOL_PAYLOAD = 1;
 const ONLY_INSTANCE = 1;
 const LAN_CHANNEL = 1;
 const NOT_PRESENT = 0xcb;
-/** The session of who left an instance open. */
+/** The session that left an instance open. */
 const OTHER_SESSION = 0x0a0b0c0d;
 
-/** What the BMC says of itself, its channels and payloads (IPMI 2.0 sections 20, 22 and 24). */
+/** Commands about the BMC, its channels and payloads (IPMI 2.0 sections 20, 22 and 24). */
 export const APP_COMMANDS: Commands = {
   1: {
     name: "Get Device ID",

@@ -13,10 +13,10 @@ const CONTROLS: Readonly<Record<number, PowerAction>> = {
   5: "soft-off",
 };
 
-/** In the order of Get Chassis Status (section 28.2). */
+/** The indicator states in the order of Get Chassis Status (section 28.2). */
 const INDICATORS = ["off", "timed", "on"];
 const RESTORE_POLICIES = ["always-off", "last-state", "always-on"] as const;
-/** Duration of an identify without data. */
+/** The duration of an identify request without data. */
 const DEFAULT_SECONDS = 15;
 
 /** Chassis commands (IPMI 2.0 section 28). */
@@ -29,7 +29,7 @@ export const CHASSIS_COMMANDS: Commands = {
   1: {
     name: "Get Chassis Status",
     level: LEVELS.user,
-    // Bit 0 follows the supply: it is still there while the machine runs down, not yet while it comes up.
+    // Bit 0 follows the power supply: it is still set while the machine shuts down, and not yet set while it starts.
     run: (_, { machine }) => ({
       data: Buffer.from([
         (machine.power === "on" || machine.power === "powering-off" ? 0x01 : 0x00) |

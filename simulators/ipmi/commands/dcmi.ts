@@ -7,7 +7,7 @@ const NO_LIMIT = 0x80;
 const OUT_OF_RANGE = 0x84;
 const MOST_WATTS = 1_000;
 
-/** DCMI's part of the group extensions (DCMI 1.5 section 6.6); the group is the first byte of each answer. */
+/** Answers as a group extension of DCMI (DCMI 1.5 section 6.6), with the group as the first byte. */
 const answer = (data: Buffer, code?: number): Reply => ({
   ...(code !== undefined && { code }),
   data: Buffer.from([DCMI, ...data]),

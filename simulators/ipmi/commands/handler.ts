@@ -7,7 +7,7 @@ import type { SimulatedSdr } from "../sdr-repository.ts";
 import type { Sessions, SimulatedSession } from "../sessions.ts";
 import type { UserTable } from "../users.ts";
 
-/** What the commands work on. */
+/** The devices on which the commands operate. */
 export interface Devices {
   readonly machine: SimulatedMachine;
   readonly boot: BootOptions;
@@ -17,33 +17,33 @@ export interface Devices {
   readonly sdr: SimulatedSdr;
   readonly fru: Buffer;
   readonly fruPartBytes: number;
-  /** Instances of serial over LAN that others have left open. */
+  /** Instances of serial over LAN that other clients left open. */
   readonly sol: Set<number>;
   readonly console: SimulatedConsole;
-  /** False where the serial port is not redirected. */
+  /** Whether the serial port is redirected. */
   readonly hasConsole: boolean;
   readonly guid: Buffer;
   readonly suites: readonly (3 | 17)[];
-  /** The list of cipher suites, in place of the suites' own. */
+  /** The list of cipher suites, which replaces the one of the actual suites. */
   readonly suiteRecords: Buffer | undefined;
   readonly hasKg: boolean;
-  /** IANA enterprise number. */
+  /** The IANA enterprise number. */
   readonly manufacturer: number;
   readonly deviceId: Buffer | undefined;
-  /** Time of the BMC's clock, seconds since 1970. */
+  /** Returns the time of the BMC's clock in seconds since 1970. */
   clock(): number;
-  /** The BMC starts again as soon as its answer has left. */
+  /** Restarts the BMC as soon as its answer has been sent. */
   restart(kind: "cold" | "warm"): void;
 }
 
 export interface CommandHandler {
   readonly name: string;
-  /** The level it needs; 0 is also answered outside sessions. */
+  /** The required privilege level. Commands with level 0 are also answered outside sessions. */
   readonly level: number;
   run(data: Buffer, devices: Devices, session: SimulatedSession | undefined): Reply;
 }
 
-/** Handlers by command number. */
+/** The handlers by command number. */
 export type Commands = Readonly<Record<number, CommandHandler>>;
 
 export const WRONG_LENGTH = 0xc7;

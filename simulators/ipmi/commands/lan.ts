@@ -11,10 +11,10 @@ const REVISION = 0x11;
 
 const bytesOf = (address: string) => Buffer.from(address.split(".").map(Number));
 
-/** Address sources by their code. */
+/** The address sources by their code. */
 const SOURCES: readonly SimulatedNetwork["mode"][] = ["unspecified", "static", "dhcp", "other"];
 
-/** What is shown of each parameter (IPMI 2.0 table 23-4). */
+/** The value of each parameter (IPMI 2.0 table 23-4). */
 const SHOWN: Readonly<Record<number, (network: SimulatedNetwork) => Buffer>> = {
   3: ({ address }) => bytesOf(address),
   4: ({ mode }) => Buffer.of(SOURCES.indexOf(mode)),
@@ -24,7 +24,7 @@ const SHOWN: Readonly<Record<number, (network: SimulatedNetwork) => Buffer>> = {
   20: ({ vlan }) => Buffer.of(vlan & 0xff, (vlan > 0 ? 0x80 : 0) | (vlan >> 8)),
 };
 
-/** What each parameter changes; undefined for a value that it does not take. */
+/** The change that each parameter makes; undefined for an invalid value. */
 const CHANGED: Readonly<Record<number, (value: Buffer) => Partial<SimulatedNetwork> | undefined>> = {
   3: (value) => ({ address: value.join(".") }),
   4: (value) => (value[0] === 1 ? { mode: "static" } : value[0] === 2 ? { mode: "dhcp" } : undefined),
@@ -36,10 +36,10 @@ const CHANGED: Readonly<Record<number, (value: Buffer) => Partial<SimulatedNetwo
   20: (value) => ({ vlan: (value[1] ?? 0) & 0x80 ? value.readUInt16LE(0) & 0x0fff : 0 }),
 };
 
-/** Changes that wait for "set complete", by machine. */
+/** The changes by machine that wait for "set complete". */
 const pending = new WeakMap<SimulatedMachine, Partial<SimulatedNetwork>>();
 
-/** LAN commands (section 23). A change takes effect with "set complete". */
+/** The LAN commands (section 23). A change takes effect with "set complete". */
 export const LAN_COMMANDS: Commands = {
   1: {
     name: "Set LAN Configuration Parameters",

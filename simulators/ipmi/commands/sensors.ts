@@ -1,7 +1,7 @@
 import { LEVELS } from "../users.ts";
 import type { Commands } from "./handler.ts";
 
-/** IPMI 2.0 section 35. */
+/** The sensor commands (IPMI 2.0 section 35). */
 export const SENSOR_COMMANDS: Commands = {
   35: {
     name: "Get Sensor Reading Factors",

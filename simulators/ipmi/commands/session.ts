@@ -4,7 +4,7 @@ import { type Commands, WRONG_LENGTH } from "./handler.ts";
 const EXCEEDS_LIMIT = 0x81;
 const NO_SUCH_SESSION = 0x87;
 
-/** The session that a command came in (IPMI 2.0 sections 22.18 and 22.19). */
+/** Commands about the session in which they are sent (IPMI 2.0 sections 22.18 and 22.19). */
 export const SESSION_COMMANDS: Commands = {
   59: {
     name: "Set Session Privilege Level",

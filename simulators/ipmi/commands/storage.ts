@@ -2,7 +2,7 @@ import { readFru } from "../fru.ts";
 import { LEVELS } from "../users.ts";
 import type { Commands } from "./handler.ts";
 
-/** FRU inventory, sensor data records and event log (IPMI 2.0 sections 31, 33 and 34). */
+/** Commands about FRU inventory, sensor data records and event log (IPMI 2.0 sections 31, 33 and 34). */
 export const STORAGE_COMMANDS: Commands = {
   16: {
     name: "Get FRU Inventory Area Info",

@@ -1,7 +1,7 @@
 import { LEVELS } from "../users.ts";
 import type { Commands } from "./handler.ts";
 
-/** The user table (IPMI 2.0 sections 22.26 to 22.30). */
+/** Commands about the user table (IPMI 2.0 sections 22.26 to 22.30). */
 export const USER_COMMANDS: Commands = {
   67: {
     name: "Set User Access",

@@ -11,7 +11,7 @@ export interface DeleteOptions {
 export const ORPHAN = "orphan";
 export const FOREGROUND = "foregroundDeletion";
 
-/** The object with the time of its deletion, and the finalizer that its propagation policy adds. */
+/** Returns the object with the time of its deletion and the finalizer that its propagation policy adds. */
 export function markDeleted(
   type: ResourceType,
   object: KubeObject,
@@ -43,7 +43,7 @@ function defaultPolicy({ group, kind }: ResourceType): DeleteOptions["propagatio
   return group === "batch" && kind === "Job" ? "Orphan" : "Background";
 }
 
-/** Only pods on a node have a grace period, until they have ended. */
+/** Returns the grace period. Only a pod on a node has one, until it has ended. */
 function graceOf(type: ResourceType, { spec = {}, status = {} }: KubeObject, options: DeleteOptions): number {
   const isRunning =
     type.kind === "Pod" && spec["nodeName"] && !/Succeeded|Failed/.test(String(status["phase"]));

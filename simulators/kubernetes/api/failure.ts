@@ -1,7 +1,7 @@
 import type { JsonObject } from "./object.ts";
 import { qualifiedResource, type ResourceType } from "./resource-types.ts";
 
-/** A refusal, sent as a metav1.Status. */
+/** A refused request, sent as a metav1.Status. */
 export class ApiFailure extends Error {
   readonly code: number;
   readonly reason: string;

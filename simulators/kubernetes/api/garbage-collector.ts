@@ -6,8 +6,8 @@ import type { ResourceType } from "./resource-types.ts";
 import type { ObjectStore } from "./store.ts";
 
 /**
- * Deletes objects that have lost their owners, and orphans or deletes dependants before their owner is removed. Like the
- * real controller it works after the write that caused it, not within.
+ * Deletes objects whose owners are gone, and orphans or deletes dependants before their owner is removed. Like the real
+ * controller, it works after the write that caused this, not during it.
  */
 export class GarbageCollector {
   readonly #store: ObjectStore;
@@ -37,7 +37,7 @@ export class GarbageCollector {
     });
   }
 
-  /** What changes meanwhile is seen by the next run, which the change schedules. */
+  /** Collects garbage. Changes that occur in the meantime are handled by the next run, which they schedule. */
   #collect(): void {
     const all = [...this.#store.everything()];
     const uids = new Set(all.map(([, { metadata }]) => metadata.uid));
@@ -72,7 +72,7 @@ export class GarbageCollector {
     }
   }
 
-  /** Whether it is still as it was when the run began. */
+  /** Whether the object has not changed since the run began. */
   #isCurrent(type: ResourceType, object: KubeObject): boolean {
     const { namespace, name } = targetOf(type, object);
     return this.#store.find(type, namespace, name) === object;

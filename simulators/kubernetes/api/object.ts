@@ -41,18 +41,18 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** JSON equality: an absent field equals an undefined one. */
+/** Compares values as JSON: an absent field equals an undefined one. */
 export function isSameJson(a: unknown, b: unknown): boolean {
   const plain = (value: unknown) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
   return isDeepStrictEqual(plain(a), plain(b));
 }
 
-/** metav1.Time: whole seconds. */
+/** Formats a metav1.Time, which has whole seconds. */
 export function timestamp(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
-/** metav1.MicroTime. */
+/** Formats a metav1.MicroTime. */
 export function microTimestamp(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}000Z`;
 }

@@ -7,14 +7,14 @@ import { APPLY_PATCH, applyObject, applyPatch } from "./patch.ts";
 import { apiVersionOf, BUILT_IN_TYPES, type ResourceType } from "./resource-types.ts";
 import type { ObjectStore } from "./store.ts";
 
-/** Where an object is: `namespace` is "" for cluster-scoped kinds. */
+/** The address of an object. `namespace` is "" for cluster-scoped kinds. */
 export interface Target {
   readonly type: ResourceType;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Writes only the object without its status, or only the status. */
+/** The part that a request writes: the object without its status, or only the status. */
 export type Subresource = "" | "status";
 
 const DNS_NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -22,12 +22,12 @@ const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
 /**
  * Creates, changes and deletes objects by the rules of the API that clients notice: versions, conflicts, statuses,
- * finalizers. Of built-in kinds it checks the names and types of fields; what they may hold, only a real server checks.
+ * finalizers. For built-in kinds it checks the names and types of fields; only a real server checks their values.
  */
 export class ObjectApi {
   readonly #store: ObjectStore;
   readonly #now: () => number;
-  /** The last object that each manager applied, by UID, subresource and name. */
+  /** The object that each manager applied last, by UID, subresource and name. */
   readonly #applied = new Map<string, unknown>();
 
   constructor(store: ObjectStore, now: () => number) {
@@ -79,9 +79,9 @@ export class ObjectApi {
       ? this.#applyAs(key, existing, patch)
       : applyPatch(contentType, existing, patch);
     const sent = checked(target.type, patched);
-    // All metadata but the version is ignored there.
+    // For a status all metadata except the version is ignored.
     if (target.type.custom && subresource === "status") sent.metadata.uid = existing.metadata.uid ?? "";
-    // A PUT answers 409 for another UID, a PATCH 422: it would change an immutable field.
+    // A PUT with another UID answers 409, but a PATCH 422, because it would change an immutable field.
     const { uid = existing.metadata.uid } = sent.metadata;
     if (uid !== existing.metadata.uid) {
       const why = `metadata.uid: Invalid value: ${JSON.stringify(uid)}: field is immutable`;
@@ -110,7 +110,7 @@ export class ObjectApi {
     return isSameJson(marked, existing) ? existing : this.#store.put(type, marked);
   }
 
-  /** What the scheduler does by pods/binding. */
+  /** Binds a pod to a node, as the scheduler does with pods/binding. */
   bind(target: Target, nodeName: string): void {
     const pod = structuredClone(this.get(target));
     pod.spec = { ...pod.spec, nodeName };
@@ -151,7 +151,7 @@ export class ObjectApi {
     return isGone(next) ? this.#store.delete(type, next) : this.#store.put(type, next);
   }
 
-  /** Fills in what the server adds to a new object of a built-in kind, as far as anything here reads it. */
+  /** Completes a new object of a built-in kind with what the server adds, as far as any code here reads it. */
   #complete(type: ResourceType, object: KubeObject): void {
     const { name = "", namespace = "", uid = "" } = object.metadata;
     switch (type.kind) {
@@ -183,7 +183,7 @@ export class ObjectApi {
   }
 }
 
-/** The object. Throws what the API has against its kind, its fields, its name or its labels. */
+/** Checks and returns the object. Throws the API's refusal of its kind, fields, name or labels. */
 function checked(type: ResourceType, body: unknown): KubeObject {
   const apiVersion = apiVersionOf(type);
   if (!isObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${type.kind})`);
@@ -210,13 +210,13 @@ function checked(type: ResourceType, body: unknown): KubeObject {
   return object;
 }
 
-/** Sets the defaults of the Machine and Task definitions that matter here. */
+/** Sets those defaults of the Machine and Task definitions that the tests need. */
 function setCrdDefaults({ kind, spec }: KubeObject): void {
   const connection = spec?.["connection"];
   if (["Machine", "Task"].includes(kind) && isObject(connection)) connection["port"] ??= 623;
 }
 
-/** The metadata that clients cannot change. */
+/** Returns the metadata that clients cannot change. */
 function serverFields(metadata: ObjectMeta): Partial<ObjectMeta> {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
@@ -224,7 +224,7 @@ function serverFields(metadata: ObjectMeta): Partial<ObjectMeta> {
   return JSON.parse(JSON.stringify({ ...fields, deletionTimestamp, deletionGracePeriodSeconds }));
 }
 
-/** Go leaves empty lists and maps out. */
+/** Removes empty lists and maps, as Go does. */
 function dropEmpty(metadata: ObjectMeta): void {
   for (const field of ["labels", "annotations", "finalizers", "ownerReferences"] as const)
     if (Object.keys(metadata[field] ?? {}).length === 0) delete metadata[field];

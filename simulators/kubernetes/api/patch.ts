@@ -14,8 +14,8 @@ export function applyPatch(contentType: string, target: unknown, patch: unknown)
 }
 
 /**
- * Server-side apply of a whole object by one manager, whose last one is `applied`: removes what that had and `patch` has not,
- * then merges. Fields have no other managers here, so that every apply is forced. Lists are atomic.
+ * Server-side apply of a whole object by one manager, which last applied `applied`: removes what `applied` has and `patch`
+ * lacks, then merges. No field has another manager, so that every apply is like a forced one. Lists are atomic.
  */
 export function applyObject(target: unknown, patch: unknown, applied: unknown): unknown {
   return mergePatch(withoutApplied(target, patch, applied), patch);
@@ -33,7 +33,7 @@ function withoutApplied(target: unknown, patch: unknown, applied: unknown): unkn
   return Object.fromEntries(fields);
 }
 
-/** RFC 7386. */
+/** Applies a JSON merge patch (RFC 7386). */
 function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const merged: JsonObject = isObject(target) ? { ...target } : {};
@@ -50,7 +50,7 @@ interface Operation {
   readonly value?: unknown;
 }
 
-/** RFC 6902, of objects: `move`, `copy` and lists are missing. Changes `document`. */
+/** Applies a JSON patch operation (RFC 6902) and changes `document`. Supports neither `move` and `copy` nor lists. */
 function applyOperation(document: unknown, { op, path, value }: Operation): unknown {
   const parts = path.split("/").slice(1);
   const names = parts.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
@@ -64,7 +64,7 @@ function applyOperation(document: unknown, { op, path, value }: Operation): unkn
   return document;
 }
 
-/** The real server does not say which operation failed. */
+/** Refuses a patch. The real server does not say which operation failed either. */
 function unprocessable(): ApiFailure {
   return new ApiFailure(422, "Invalid", "the server rejected our request due to an error in our request");
 }

@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 
-/** A rule of a Role, with the namespaces that it applies to. */
+/** A rule of a Role and the namespaces to which it applies. */
 export interface RbacRule {
-  /** "" is the core group, `*` is all. */
+  /** The API groups: "" is the core group, `*` is every group. */
   readonly apiGroups: readonly string[];
-  /** With a subresource as `jobs/status`; `*` is all. */
+  /** The resources, with a subresource in the form `jobs/status`; `*` is every resource. */
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
-  /** Absent or `*`: everywhere, cluster-scoped resources included. */
+  /** The namespaces. Absent or `*` means every namespace and cluster-scoped resources. */
   readonly namespaces?: readonly string[] | "*";
-  /** Absent: every name. A request without a name (create, list of all) matches no name. */
+  /** The names of objects; absent means every name. A request without a name (create, list) matches no name. */
   readonly resourceNames?: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export interface AccessRequest {
   readonly group: string;
   readonly resource: string;
   readonly subresource: string;
-  /** "" for cluster-scoped resources and for all namespaces. */
+  /** The namespace; "" for cluster-scoped resources and for all namespaces. */
   readonly namespace: string;
   readonly name: string;
 }
@@ -26,17 +26,17 @@ export interface AccessRequest {
 export interface User {
   readonly name: string;
   readonly rules: readonly RbacRule[];
-  /** A part of the cluster itself: its requests are not recorded, and no fault affects them. */
+  /** Whether this is a component of the cluster: its requests are not recorded, and faults do not affect them. */
   readonly controlPlane: boolean;
 }
 
 const EVERYTHING: readonly RbacRule[] = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }];
 
-/** Users by bearer token. */
+/** The users by bearer token. */
 export class Users {
   readonly #byToken = new Map<string, User>();
 
-  /** Gives the new user's token. */
+  /** Adds a user and returns its token. */
   add(name: string, rules: readonly RbacRule[] = EVERYTHING, controlPlane = false): string {
     const token = `token-${randomUUID()}`;
     this.#byToken.set(token, { name, rules, controlPlane });
@@ -64,7 +64,7 @@ export function isAllowed(rules: readonly RbacRule[], request: AccessRequest): b
   );
 }
 
-/** The sentence after "is forbidden:". */
+/** Returns the sentence after "is forbidden:". */
 export function denialOf(user: User, request: AccessRequest): string {
   const { verb, group, namespace } = request;
   const place = namespace === "" ? "at the cluster scope" : `in the namespace "${namespace}"`;

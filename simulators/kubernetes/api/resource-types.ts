@@ -1,13 +1,13 @@
-/** One kind of object that the API serves. */
+/** A kind of object that the API serves. */
 export interface ResourceType {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** `status` is written by itself, apart from the specification. */
+  /** Whether `status` is a subresource that is written separately. */
   readonly hasStatus: boolean;
-  /** From a CustomResourceDefinition, which a cluster may lack. */
+  /** Whether the kind comes from a CustomResourceDefinition, which a cluster may not have. */
   readonly custom: boolean;
 }
 
@@ -30,7 +30,7 @@ export const BUILT_IN_TYPES: readonly ResourceType[] = [
   }),
 ];
 
-/** Tinkerbell's and Metal3's. */
+/** The kinds of Tinkerbell and Metal3. */
 export const CUSTOM_TYPES: readonly ResourceType[] = [
   custom(BMC, "v1alpha1", "Machine", "machines"),
   custom(BMC, "v1alpha1", "Job", "jobs"),
@@ -50,7 +50,7 @@ export function apiVersionOf({ group, version }: Pick<ResourceType, "group" | "v
   return group === "" ? version : `${group}/${version}`;
 }
 
-/** `jobs.batch`, and `secrets` in the core group. */
+/** Returns the name with its group: `jobs.batch`, or `secrets` in the core group. */
 export function qualifiedResource({ group, plural }: ResourceType): string {
   return group === "" ? plural : `${plural}.${group}`;
 }

@@ -3,14 +3,14 @@ import { isObject, type KubeObject } from "./object.ts";
 
 export type Matches = (object: KubeObject) => boolean;
 
-/** The label and field selectors of a query. */
+/** Parses the label and field selectors of a query. */
 export function parseSelectors(query: URLSearchParams): Matches {
   const labels = parseLabelSelector(query.get("labelSelector") ?? "");
   const fields = parseFieldSelector(query.get("fieldSelector") ?? "");
   return (object) => labels(object) && fields(object);
 }
 
-/** `key`, `!key`, `key=value`, `key!=value`, `key in (a,b)` and `key notin (a,b)`, all of which must hold. */
+/** Parses `key`, `!key`, `key=value`, `key!=value`, `key in (a,b)` and `key notin (a,b)`, which must all match. */
 export function parseLabelSelector(text: string): Matches {
   const requirements = text
     .split(/,(?![^()]*\))/)
@@ -19,7 +19,7 @@ export function parseLabelSelector(text: string): Matches {
   return ({ metadata }) => requirements.every((holds) => holds(metadata.labels ?? {}));
 }
 
-/** The only name that a field selector matches, which RBAC's `resourceNames` allow. */
+/** Returns the only name that a field selector matches, which the `resourceNames` of RBAC may allow. */
 export function nameInFieldSelector(text: string): string | undefined {
   return /(?:^|,)metadata\.name=([^,]+)/.exec(text)?.[1];
 }

@@ -2,12 +2,12 @@ import { expired } from "./failure.ts";
 import type { KubeObject } from "./object.ts";
 import { apiVersionOf, type ResourceType } from "./resource-types.ts";
 
-/** One write. Its objects are never changed afterwards. */
+/** One write, whose objects never change afterwards. */
 export interface Change {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly revision: number;
   readonly object: KubeObject;
-  /** Undefined for what was added. */
+  /** The previous object; undefined if the object is new. */
   readonly previous: KubeObject | undefined;
 }
 
@@ -18,16 +18,16 @@ interface Collection {
   readonly type: ResourceType;
   readonly objects: Map<string, KubeObject>;
   readonly history: Change[];
-  /** The value says whether the watcher misses changes while the kind is muted. */
+  /** The watchers, with whether each misses changes while the kind is muted. */
   readonly watchers: Map<Listener, boolean>;
-  /** The history has no changes up to this revision. */
+  /** The revision up to which the history has no changes. */
   expiredRevision: number;
   muted: boolean;
 }
 
 const HISTORY_LIMIT = 10_000;
 
-/** All objects under one revision counter, with the history that watches resume from, as in etcd. */
+/** All objects under one revision counter, with the history from which watches resume, as in etcd. */
 export class ObjectStore {
   readonly #collections = new Map<string, Collection>();
   readonly #observers: Listener[] = [];
@@ -37,7 +37,7 @@ export class ObjectStore {
     return this.#revision;
   }
 
-  /** Calls the observer for every change of every kind, muted or not. */
+  /** Calls the observer for every change of every kind, even while it is muted. */
   observe(observer: Listener): void {
     this.#observers.push(observer);
   }
@@ -46,7 +46,7 @@ export class ObjectStore {
     return this.#collection(type).objects.get(`${namespace}/${name}`);
   }
 
-  /** By namespace and name; of all namespaces for "". */
+  /** Lists by namespace and name. `""` lists all namespaces. */
   list(type: ResourceType, namespace: string): KubeObject[] {
     const { objects } = this.#collection(type);
     const keys = [...objects.keys()].filter((key) => namespace === "" || key.startsWith(`${namespace}/`));
@@ -58,7 +58,7 @@ export class ObjectStore {
       for (const object of objects.values()) yield [type, object];
   }
 
-  /** Adds or replaces; gives the object with its new resourceVersion. */
+  /** Adds or replaces an object. Returns it with its new resourceVersion. */
   put(type: ResourceType, object: KubeObject): KubeObject {
     const { objects } = this.#collection(type);
     const previous = objects.get(keyOf(object));
@@ -68,7 +68,7 @@ export class ObjectStore {
     return stored;
   }
 
-  /** Gives the object with the revision of its deletion. */
+  /** Deletes an object. Returns it with the revision of its deletion. */
   delete(type: ResourceType, object: KubeObject): KubeObject {
     const { objects } = this.#collection(type);
     const previous = objects.get(keyOf(object));
@@ -78,7 +78,7 @@ export class ObjectStore {
     return last;
   }
 
-  /** Calls `listener` for every change after `revision`, past ones first. Gives a function that ends it. */
+  /** Calls `listener` for every change after `revision`, starting with past ones. Returns a function that ends the watch. */
   watch(type: ResourceType, revision: number, canMiss: boolean, listener: Listener): () => void {
     const { history, watchers } = this.#collection(type);
     for (const change of history) if (change.revision > revision) listener(change);
@@ -86,7 +86,7 @@ export class ObjectStore {
     return () => watchers.delete(listener);
   }
 
-  /** Throws 410 when the changes since `revision` are no longer in the history. */
+  /** Throws 410 if the changes since `revision` are no longer in the history. */
   checkHistory(type: ResourceType, revision: number): void {
     const { expiredRevision } = this.#collection(type);
     if (revision < expiredRevision)
@@ -101,7 +101,7 @@ export class ObjectStore {
     }
   }
 
-  /** Open watches of the kind never learn about changes made while it is muted. */
+  /** Mutes a kind: its open watches never see the changes made while it is muted. */
   setMuted(type: ResourceType, muted: boolean): void {
     this.#collection(type).muted = muted;
   }
@@ -141,7 +141,7 @@ export class ObjectStore {
   }
 }
 
-/** Unique among the objects of a kind. */
+/** Returns a key that is unique among the objects of a kind. */
 export function keyOf({ metadata: { namespace = "", name = "" } }: KubeObject): string {
   return `${namespace}/${name}`;
 }

@@ -22,14 +22,14 @@ import { forwardLog } from "./pod-log.ts";
 import { parseResourceRequest, type ResourceRequest, type SeenRequest, seenRequest } from "./request.ts";
 import { WatchStream } from "./watch.ts";
 
-/** What the server works with, all of it owned by the cluster. */
+/** The parts of the cluster with which the server works. */
 export interface ApiServerOptions {
   readonly store: ObjectStore;
   readonly api: ObjectApi;
   readonly users: Users;
   readonly faults: Faults;
   readonly watches: Set<WatchStream>;
-  /** For requests to kubelets. */
+  /** The HTTP dispatcher for requests to kubelets. */
   readonly dispatcher: Dispatcher;
   types(): readonly ResourceType[];
   record(request: SeenRequest): void;
@@ -45,7 +45,7 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** Answers HTTP requests as kube-apiserver does. */
+/** Answers HTTP requests like kube-apiserver. */
 export class ApiServer {
   readonly #options: ApiServerOptions;
 
@@ -169,7 +169,7 @@ export class ApiServer {
   }
 
   #watch({ query, response, user: { controlPlane } }: Exchange, { type, namespace }: Target): void {
-    // A server without WatchList refuses; its clients list before they watch.
+    // A server without WatchList refuses this; its clients list before they watch.
     if (query.has("sendInitialEvents"))
       throw new ApiFailure(422, "Invalid", "sendInitialEvents: Forbidden: the WatchList feature gate is off");
     const { store, watches } = this.#options;
@@ -187,7 +187,7 @@ export class ApiServer {
     const pod = api.get(target);
     const nodeName = pod.spec?.["nodeName"];
     const type = BUILT_IN_TYPES.find(({ kind }) => kind === "Node");
-    // Without a node there is no kubelet to ask, and the real server sends an empty answer.
+    // Without a node there is no kubelet to ask, and the real server also sends an empty answer.
     if (!nodeName || !type) response.writeHead(204).end();
     else {
       const node = api.get({ type, namespace: "", name: String(nodeName) });
@@ -195,7 +195,10 @@ export class ApiServer {
     }
   }
 
-  /** Undefined where a custom resource would be; in a built-in group the server knows that there is none. */
+  /**
+   * Returns undefined where a custom resource could be. For a built-in group, the server knows that the resource does not
+   * exist.
+   */
   #typeOf({ group, version, resource }: ResourceRequest): ResourceType | undefined {
     const served = this.#options.types().filter((type) => type.group === group && type.version === version);
     const found = served.find((type) => type.plural === resource);
@@ -214,12 +217,12 @@ function sendFailure(response: ServerResponse, failure: ApiFailure): void {
   sendJson(response, failure.code, failure.toStatus());
 }
 
-/** For a path that nothing serves: not a Status. */
+/** Answers a path that is not served, without a Status. */
 function sendNotFound(response: ServerResponse): void {
   response.writeHead(404, { "Content-Type": "text/plain; charset=utf-8" }).end("404 page not found\n");
 }
 
-/** The connection closes where the answer would be sent. */
+/** Closes the connection instead of sending the answer. */
 function discardAnswer(response: ServerResponse): void {
   const destroy = () => response.destroy();
   Object.assign(response, {

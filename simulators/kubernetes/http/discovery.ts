@@ -3,7 +3,10 @@ import { apiVersionOf, type ResourceType } from "../api/resource-types.ts";
 
 const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
-/** The server's groups and kinds at a path of the discovery API, which clients request first; undefined at any other path. */
+/**
+ * Returns the server's groups and kinds at a path of the discovery API, which clients request first, or undefined for any
+ * other path.
+ */
 export function discoveryAt(path: string, types: readonly ResourceType[]): JsonObject | undefined {
   if (path === "/api") return { kind: "APIVersions", versions: ["v1"] };
   if (path === "/apis") {

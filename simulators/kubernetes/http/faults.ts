@@ -3,11 +3,11 @@ import { matchesRequest, type RequestMatcher, type SeenRequest } from "./request
 
 export interface FailureAnswer {
   readonly status: number;
-  /** Sent as the Retry-After header and in the details. */
+  /** The Retry-After header, which is also in the details. */
   readonly retryAfterSeconds?: number;
-  /** The usual one of the status when absent. */
+  /** The reason. Defaults to the usual one of the status. */
   readonly reason?: string;
-  /** 1 when absent. */
+  /** The number of requests. Defaults to 1. */
   readonly times?: number;
 }
 
@@ -17,9 +17,9 @@ export type Fault =
   | { readonly kind: "lose-answer" };
 
 export interface PlannedFault {
-  /** Requests that it affected. */
+  /** The number of requests that the fault affected. */
   readonly hits: number;
-  /** It affects no further request. */
+  /** Ends the fault. */
   end(): void;
 }
 
@@ -39,7 +39,7 @@ interface Plan {
   hits: number;
 }
 
-/** Faults that tests plan for requests to come. */
+/** Faults that tests plan for later requests. */
 export class Faults {
   readonly #plans: Plan[] = [];
 
@@ -62,7 +62,7 @@ export class Faults {
     };
   }
 
-  /** The fault for this request, if any; it counts as used. */
+  /** Returns the fault for this request, if any, and counts it as used. */
   take(request: SeenRequest): Fault | undefined {
     const plan = this.#plans.find(
       ({ matcher, remaining }) => remaining > 0 && matchesRequest(matcher, request),

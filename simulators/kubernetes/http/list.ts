@@ -4,15 +4,15 @@ import { apiVersionOf, type ResourceType } from "../api/resource-types.ts";
 import { parseSelectors } from "../api/selectors.ts";
 import { keyOf, type ObjectStore } from "../api/store.ts";
 
-/** Where the next page begins, and the version of the first. */
+/** Where the next page begins, and the version of the first page. */
 interface ContinueToken {
   readonly resourceVersion: string;
   readonly after: string;
 }
 
 /**
- * A list as sent over HTTP, in pages when `limit` asks for them. Later pages hold the present state instead of the first
- * page's; all have the first page's version, from which a watch reports what changed since.
+ * Makes a list as sent over HTTP, in pages if `limit` is set. Later pages hold the current state instead of the state of the
+ * first page. All pages have the version of the first, from which a watch reports later changes.
  */
 export function listObjects(
   store: ObjectStore,
@@ -44,7 +44,7 @@ function parseToken(text: string | null): ContinueToken | undefined {
   }
 }
 
-/** Items of built-in kinds do not repeat what the list says. */
+/** Removes the kind, which items of built-in kinds do not repeat. */
 function withoutKind({ kind: _, apiVersion: __, ...rest }: KubeObject): JsonObject {
   return rest;
 }

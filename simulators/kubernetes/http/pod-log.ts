@@ -10,7 +10,7 @@ interface NodeStatus {
   readonly daemonEndpoints: { readonly kubeletEndpoint: { readonly Port: number } };
 }
 
-/** Forwards the log of a container from the kubelet of its node: the API server keeps no logs. */
+/** Forwards the log of a container from the kubelet of its node, because the API server keeps no logs. */
 export async function forwardLog(
   response: ServerResponse,
   pod: KubeObject,

@@ -4,26 +4,26 @@ import { nameInFieldSelector } from "../api/selectors.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection";
 
-/** The meaning of a path and a method, like the API server's RequestInfo. */
+/** The meaning of a path and a method, like RequestInfo of the API server. */
 export interface ResourceRequest extends AccessRequest {
   readonly verb: Verb;
   readonly version: string;
 }
 
-/** One recorded request. The fields of its resource are "" where it is about none: `/version`, health. */
+/** A recorded request. The fields about its resource are "" for a request such as `/version`. */
 export interface SeenRequest extends Omit<ResourceRequest, "verb"> {
   readonly verb: Verb | "";
   readonly method: string;
-  /** With the query. */
+  /** The path with the query. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Undefined for an unknown token. */
+  /** The user; undefined for an unknown token. */
   readonly user: string | undefined;
   readonly userAgent: string;
   readonly body: string;
 }
 
-/** Matches requests that agree with every field, or for which the function is true. */
+/** Matches requests that agree with every field, or for which the function returns true. */
 export type RequestMatcher = Partial<SeenRequest> | ((request: SeenRequest) => boolean);
 
 export function matchesRequest(matcher: RequestMatcher, request: SeenRequest): boolean {
@@ -54,7 +54,7 @@ export function seenRequest(
 
 const OF_MANY: readonly Verb[] = ["list", "watch", "deletecollection"];
 
-/** Undefined for a path that is not about a resource. */
+/** Parses a request. Returns undefined for a path that is not about a resource. */
 export function parseResourceRequest(method: string, url: URL): ResourceRequest | undefined {
   const parts = url.pathname.split("/").slice(1).map(decodeURIComponent);
   const group = parts.shift() === "api" ? "" : (parts.shift() ?? "");

@@ -11,11 +11,11 @@ export interface WatchRequest {
   readonly type: ResourceType;
   readonly namespace: string;
   readonly query: URLSearchParams;
-  /** Misses no change, and tests cannot end it. */
+  /** Whether the watch belongs to the control plane: it misses no change, and tests cannot end it. */
   readonly controlPlane: boolean;
 }
 
-/** One open watch: JSON lines until the client, its timeout or a test ends it. */
+/** An open watch: sends JSON lines until the client, its timeout or a test ends it. */
 export class WatchStream {
   readonly type: ResourceType;
   readonly controlPlane: boolean;
@@ -37,7 +37,7 @@ export class WatchStream {
     this.#matches = parseSelectors(query);
   }
 
-  /** Gives whether it stays open: with an expired version it sends the error and ends. */
+  /** Opens the watch. With an expired version it sends the error and ends. Returns whether it stays open. */
   open(query: URLSearchParams): boolean {
     const version = Number(query.get("resourceVersion"));
     this.#response.writeHead(200, { "Content-Type": "application/json" });
@@ -64,7 +64,7 @@ export class WatchStream {
     return true;
   }
 
-  /** Sends nothing more, and keeps the connection. */
+  /** Sends nothing more, but keeps the connection. */
   silence(): void {
     this.#silent = true;
     for (const timer of this.#timers) clearTimeout(timer);

@@ -1,10 +1,10 @@
-/** How to connect to a cluster. */
+/** The address and credentials of a cluster. */
 export interface ClusterAccess {
   readonly url: string;
-  /** PEM; the system's authorities when absent. */
+  /** The CA in PEM. Defaults to the system's authorities. */
   readonly ca?: string;
   readonly token?: string;
-  /** A client's certificate and key, PEM. */
+  /** The client's certificate and key in PEM. */
   readonly cert?: string;
   readonly key?: string;
 }

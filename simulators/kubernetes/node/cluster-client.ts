@@ -8,7 +8,7 @@ import type { ClusterAccess } from "./cluster-access.ts";
 
 const REQUEST_TIMEOUT_MS = 20_000;
 
-/** What the API refused. */
+/** A refusal of the API. */
 export class ClusterError extends Error {
   readonly status: number;
   readonly reason: string;
@@ -34,7 +34,7 @@ interface Sending {
   readonly contentType?: string;
 }
 
-/** The API calls of nodes, controllers and tests, at any API server. */
+/** The API calls of nodes, controllers and tests, for any API server. */
 export class ClusterClient {
   readonly #access: ClusterAccess;
   readonly #agent: Agent;
@@ -49,12 +49,12 @@ export class ClusterClient {
     return this.#ask({ method: "GET", path });
   }
 
-  /** Undefined when there is none. */
+  /** Reads an object. Resolves to undefined if there is none. */
   find(path: string): Promise<KubeObject | undefined> {
     return unlessMissing(this.get(path));
   }
 
-  /** A log. */
+  /** Reads a log. */
   async text(path: string): Promise<string> {
     const answer = await this.#send({ method: "GET", path }, AbortSignal.timeout(REQUEST_TIMEOUT_MS));
     return answer.body.text();
@@ -72,7 +72,7 @@ export class ClusterClient {
     return this.#ask({ method: "PUT", path, body: object });
   }
 
-  /** Resolves also when there is none. */
+  /** Deletes an object. Resolves even if there is none. */
   async delete(path: string, options: object = {}): Promise<void> {
     const body = { apiVersion: "v1", kind: "DeleteOptions", ...options };
     await unlessMissing(this.#ask({ method: "DELETE", path, body }));
@@ -85,7 +85,10 @@ export class ClusterClient {
     return { items: items as KubeObject[], resourceVersion: metadata.resourceVersion ?? "" };
   }
 
-  /** What changes after the version, until the server or `signal` ends it; without a version, first what is there. */
+  /**
+   * Yields changes after the version until the server or `signal` ends the watch. Without a version, yields existing objects
+   * first.
+   */
   async *watch(
     path: string,
     resourceVersion: string,
@@ -128,7 +131,7 @@ export class ClusterClient {
   }
 }
 
-/** The access of a kubeconfig's current context, if it needs no other file. */
+/** Returns the access of a kubeconfig's current context, which must not need other files. */
 export function accessFromKubeconfig(text: string): ClusterAccess {
   const config = parse(text) as {
     clusters: { name: string; cluster: Record<string, string> }[];

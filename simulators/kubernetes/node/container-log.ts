@@ -5,13 +5,13 @@ interface Entry {
   readonly line: string;
 }
 
-/** What one container wrote, by line and with times, as a container engine keeps it. Emits each line, and its end. */
+/** The output of one container in lines with times, as a container engine keeps it. Emits each line and the end. */
 export class ContainerLog extends EventEmitter<{ entry: [Entry]; end: [] }> {
   readonly entries: Entry[] = [];
   ended = false;
   #partialLine = "";
 
-  /** A last line without its end waits for the rest. */
+  /** Adds output. An incomplete last line waits for the rest. */
   write(text: string, at: number): void {
     const lines = `${this.#partialLine}${text}`.split("\n");
     this.#partialLine = lines.pop() ?? "";

@@ -7,7 +7,7 @@ import { corePath, eventOf, placeOf, podPath } from "./paths.ts";
 import { podStatusOf } from "./pod-status.ts";
 
 export interface JobControllerOptions {
-  /** All namespaces when absent. */
+  /** The namespace. Defaults to all namespaces. */
   readonly namespace?: string;
   readonly clock?: Clock;
 }
@@ -29,14 +29,14 @@ interface JobStatus {
   readonly conditions?: readonly Condition[];
 }
 
-/** Keeps a Job's Pod until its end is counted (KEP 2307). */
+/** Keeps a Job's Pod until its result is counted (KEP 2307). */
 const TRACKING_FINALIZER = "batch.kubernetes.io/job-tracking";
 const RETRY_MS = 50;
 
 /**
- * The Job controller of kube-controller-manager, over HTTP, for Jobs of one Pod that is never retried: creates it, keeps the status and ends
- * it at the deadline. It works at any API server without a Job controller. After each change it
- * looks at all Jobs again, so that it has no state to lose.
+ * The Job controller of kube-controller-manager, over HTTP, for Jobs with one Pod that is never retried: it creates the Pod,
+ * keeps the status and ends the Job at the deadline. Works with any API server without a Job controller. After each change
+ * it looks at all Jobs again, so that it has no state to lose.
  */
 export class JobController {
   readonly #client: ClusterClient;
@@ -73,14 +73,14 @@ export class JobController {
     await this.#running;
   }
 
-  /** Without a version each watch begins with all objects, so that nothing is missed in between. */
+  /** Watches without a version, so that each watch begins with all objects and misses nothing in between. */
   async #watch(path: string): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       try {
         for await (const _ of this.#client.watch(path, "", signal)) this.#changed.resolve();
       } catch {
-        // The server is away.
+        // The server is unavailable.
       }
       await this.#clock.sleep(RETRY_MS, signal).catch(() => undefined);
     }
@@ -102,7 +102,7 @@ export class JobController {
     }
   }
 
-  /** Rejects when it loses a race or the server. */
+  /** Brings a Job up to date. Rejects if it loses a race or the server is unavailable. */
   async #sync(job: KubeObject, allPods: readonly KubeObject[]): Promise<void> {
     const pods = allPods.filter((pod) => ownerOf(pod) === job.metadata.uid);
     const before = (job.status ?? {}) as JobStatus;
@@ -150,7 +150,7 @@ export class JobController {
       if (remainingMs < Number.POSITIVE_INFINITY) this.#checkAgainAfter(remainingMs);
       return status;
     }
-    // The Job has failed only once its Pod has ended (KEP 3939).
+    // A Job has failed only after its Pod has ended (KEP 3939).
     const isOver = pods.every((pod) => podStatusOf(pod).phase === "Failed");
     const failed = conditionsOf(target.reason, target.message, "Failed");
     return { ...status, failed: 1, conditions: [target, ...(isOver ? failed : [])] };
@@ -166,7 +166,7 @@ export class JobController {
       kind: "Pod",
       metadata: {
         ...template.metadata,
-        // Short enough for a label, as the real controller cuts it.
+        // Short enough for a label, like the names of the real controller.
         name: `${name.slice(0, 57)}-${randomSuffix()}`,
         finalizers: [TRACKING_FINALIZER],
         ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
@@ -180,7 +180,7 @@ export class JobController {
     } catch (thrown) {
       if (!(thrown instanceof ClusterError)) throw thrown;
       if (thrown.message.includes('serviceaccount "default" not found')) {
-        // A real API server without a controller that creates it in each namespace.
+        // A real API server has no controller that creates this in each namespace.
         await this.#client.create(corePath(namespace, "serviceaccounts"), { metadata: { name: "default" } });
         throw thrown;
       }
@@ -189,7 +189,7 @@ export class JobController {
     }
   }
 
-  /** Removes the finalizer from Pods that have been counted or are no longer needed. */
+  /** Removes the finalizer from Pods that are counted or no longer needed. */
   async #release(pods: readonly KubeObject[]): Promise<void> {
     for (const pod of pods.filter(isTracked)) {
       const { uid, finalizers = [] } = pod.metadata;
@@ -198,7 +198,7 @@ export class JobController {
     }
   }
 
-  /** The earliest of these times counts: all Jobs are looked at then. */
+  /** Schedules a look at all Jobs. The earliest scheduled time counts. */
   #checkAgainAfter(ms: number): void {
     const atMs = this.#clock.now() + ms;
     if (atMs >= this.#alarmMs) return;
@@ -231,7 +231,7 @@ function jobPath(job: KubeObject): string {
   return `/apis/batch/v1/namespaces/${namespace}/jobs/${name}`;
 }
 
-/** A Pod that is being deleted counts as ended at once. */
+/** Whether a Pod has ended. One that is being deleted counts as ended at once. */
 function hasEnded(pod: KubeObject): boolean {
   const { phase = "" } = podStatusOf(pod);
   return ["Succeeded", "Failed"].includes(phase) || pod.metadata.deletionTimestamp !== undefined;

@@ -21,19 +21,19 @@ import {
 } from "./pod-status.ts";
 
 export interface KubeletOptions {
-  /** The node's name; `node-1` when absent. */
+  /** The node's name. Defaults to `node-1`. */
   readonly node?: string;
   readonly clock?: Clock;
 }
 
-/** A pod, of which only the name and the namespace are used. */
+/** A pod, identified by its name and namespace. */
 type PodReference = Pick<KubeObject, "metadata">;
 
 const NODES = "/api/v1/nodes";
 
 /**
- * A node whose steps a test decides: it reports to the API server over HTTP what a kubelet, a scheduler and a node controller
- * would, and serves the containers' logs. It works at any API server that can connect to it.
+ * A node that a test controls: it reports to the API server over HTTP what a kubelet, a scheduler and a node controller
+ * would, and serves the containers' logs. Works with any API server that can connect to it.
  */
 export class Kubelet {
   readonly node: string;
@@ -43,7 +43,7 @@ export class Kubelet {
   readonly #lostPods = new Set<string>();
   readonly #server = new LogServer((request) => this.#findLog(request));
 
-  /** Use `start`, which registers the node. */
+  /** For internal use: `start` also registers the node. */
   constructor(access: ClusterAccess, options: KubeletOptions = {}) {
     this.client = new ClusterClient(access);
     this.node = options.node ?? "node-1";
@@ -60,7 +60,7 @@ export class Kubelet {
     await this.#server.listen(0, "127.0.0.1");
     const node = { apiVersion: "v1", kind: "Node", metadata: { name: this.node } };
     await this.client.create(NODES, node).catch((thrown: unknown) => {
-      // An earlier kubelet left it: it gets the new port.
+      // An earlier kubelet created the node, which gets the new port.
       if (!(thrown instanceof ClusterError) || thrown.status !== 409) throw thrown;
     });
     await this.client.patch(`${NODES}/${this.node}/status`, {
@@ -77,12 +77,12 @@ export class Kubelet {
     await this.client.close();
   }
 
-  /** The pod's present state. Rejects when there is none. */
+  /** Reads the pod. Rejects if there is none. */
   pod(reference: PodReference): Promise<KubeObject> {
     return this.client.get(podPath(reference));
   }
 
-  /** Binds the pod to this node, as the scheduler does. */
+  /** Binds the pod to this node, like the scheduler. */
   async schedule(reference: PodReference): Promise<KubeObject> {
     await this.client.create(podPath(reference, "binding"), {
       apiVersion: "v1",
@@ -93,7 +93,7 @@ export class Kubelet {
     return this.waiting(reference, "ContainerCreating");
   }
 
-  /** Reports that no node takes the pod. */
+  /** Reports that no node accepts the pod. */
   async unschedulable(reference: PodReference, message: string): Promise<KubeObject> {
     const pod = await this.pod(reference);
     const condition = { type: "PodScheduled", status: "False", reason: "Unschedulable", message };
@@ -113,13 +113,13 @@ export class Kubelet {
     return this.#patchStates(pod, { waiting: { reason, ...defined({ message }) } }, container);
   }
 
-  /** The container runs, or all of them do. */
+  /** Reports that the container, or every container, is running. */
   async start(reference: PodReference, container?: string): Promise<KubeObject> {
     const pod = await this.#scheduled(reference);
     return this.#patchStates(pod, { running: { startedAt: timestamp(this.clock.now()) } }, container);
   }
 
-  /** The container has ended, and with its last one the pod. A pod that is being deleted is then removed. */
+  /** Reports that the container has ended, and the pod with its last container. A pod that is being deleted is then removed. */
   async finish(reference: PodReference, end: ContainerEnd): Promise<KubeObject> {
     const pod = await this.#scheduled(reference);
     const name = containerNamed(pod, end.container);
@@ -132,7 +132,7 @@ export class Kubelet {
     return patched;
   }
 
-  /** The node needs the pod's resources. */
+  /** Evicts the pod because the node needs its resources. */
   async evict(reference: PodReference, message: string): Promise<KubeObject> {
     const pod = await this.#scheduled(reference);
     const now = this.clock.now();
@@ -153,8 +153,8 @@ export class Kubelet {
   }
 
   /**
-   * The node stops answering: logs are unavailable, and the control plane deletes the pod, which keeps its last state.
-   * `vanish` does what the pod garbage collector does in the end.
+   * Simulates a node that stops responding: logs are unavailable, and the control plane deletes the pod, which keeps its
+   * last state. `vanish` does what the pod garbage collector eventually does.
    */
   async nodeLost(reference: PodReference): Promise<KubeObject> {
     const pod = await this.pod(reference);
@@ -173,7 +173,7 @@ export class Kubelet {
     return this.pod(pod);
   }
 
-  /** Removes the pod without a grace period; finalizers still hold it. */
+  /** Removes the pod without a grace period. Finalizers still hold it. */
   async vanish(reference: PodReference): Promise<void> {
     const pod = await this.client.find(podPath(reference));
     if (!pod) return;
@@ -182,12 +182,12 @@ export class Kubelet {
     await this.client.delete(podPath(pod), { gracePeriodSeconds: 0, preconditions: { uid } });
   }
 
-  /** The container writes to stdout or stderr: both are one log. */
+  /** Adds output of the container to its log, which stdout and stderr share. */
   log(reference: PodReference, container: string, text: string): void {
     this.#logOf(reference, container).write(text, this.clock.now());
   }
 
-  /** The container's mounted files. Where a Secret is missing, reports it as a kubelet does and rejects. */
+  /** Returns the container's mounted files. If a Secret is missing, reports that like a kubelet and rejects. */
   async mounted(reference: PodReference, container?: string): Promise<MountedFile[]> {
     const pod = await this.pod(reference);
     const name = containerNamed(pod, container);
@@ -212,7 +212,7 @@ export class Kubelet {
     return pod.spec?.["nodeName"] ? pod : this.schedule(pod);
   }
 
-  /** Sets the state of one container, or of all. */
+  /** Sets the state of one container or of all. */
   async #patchStates(pod: KubeObject, state: State, container: string | undefined): Promise<KubeObject> {
     const now = this.clock.now();
     const isRunning = state.running !== undefined;

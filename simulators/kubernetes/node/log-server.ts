@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { WebServer } from "../../web-server.ts";
 import type { ContainerLog } from "./container-log.ts";
 
-/** A log, or the kubelet's reason and status for having none. */
+/** A log, or the reason and status with which the kubelet refuses it. */
 export type FoundLog = ContainerLog | { readonly status: number; readonly message: string };
 
 export interface LogRequest {
@@ -11,7 +11,7 @@ export interface LogRequest {
   readonly container: string;
 }
 
-/** The part of a kubelet's HTTPS server that the API server fetches logs from. */
+/** The part of a kubelet's HTTPS server from which the API server fetches logs. */
 export class LogServer extends WebServer {
   constructor(find: (request: LogRequest) => Promise<FoundLog>) {
     super(undefined, async (request, response) => {

@@ -4,20 +4,20 @@ import type { ClusterClient } from "./cluster-client.ts";
 import { corePath, placeOf } from "./paths.ts";
 import { podSpecOf } from "./pod-status.ts";
 
-/** A file that a container sees. */
+/** A file inside a container. */
 export interface MountedFile {
-  /** Absolute, in the container. */
+  /** The absolute path in the container. */
   readonly path: string;
   readonly content: string;
   readonly mode: number;
 }
 
-/** Why a container cannot be created yet, in the kubelet's words. */
+/** The kubelet's message about why a container cannot be created yet. */
 export class MountError extends Error {}
 
 const DEFAULT_MODE = 0o644;
 
-/** The files of Secrets and of the downward API in the volumes that the container mounts. */
+/** Returns the files of Secrets and of the downward API in the volumes that the container mounts. */
 export async function mountedFiles(
   client: ClusterClient,
   pod: KubeObject,
@@ -68,7 +68,7 @@ async function secretFiles(
   });
 }
 
-/** Such as `metadata.name` and `metadata.annotations['key']`. */
+/** Reads a field such as `metadata.name` or `metadata.annotations['key']`. */
 function fieldOf(pod: KubeObject, path: string): string {
   const [, annotation] = /^metadata\.annotations\['(.+)'\]$/.exec(path) ?? [];
   if (annotation !== undefined) return pod.metadata.annotations?.[annotation] ?? "";

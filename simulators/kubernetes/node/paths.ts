@@ -9,7 +9,7 @@ export function placeOf({ metadata }: Pick<KubeObject, "metadata">): Place {
   return { namespace: metadata.namespace ?? "default", name: metadata.name ?? "" };
 }
 
-/** Path of an object of the core group, or of all objects of its kind. */
+/** Returns the path of an object of the core group, or of all objects of its kind. */
 export function corePath(namespace: string, resource: string, name?: string, subresource?: string): string {
   const parts = ["/api/v1/namespaces", namespace, resource, name, subresource];
   return parts.filter((part) => part !== undefined).join("/");
@@ -20,7 +20,7 @@ export function podPath(pod: Pick<KubeObject, "metadata">, subresource?: string)
   return corePath(namespace, "pods", name, subresource);
 }
 
-/** An Event about the object, as components of a cluster create them. */
+/** Makes an Event about the object, like those of a cluster's components. */
 export function eventOf(
   { apiVersion, kind, metadata }: KubeObject,
   component: string,

@@ -8,23 +8,23 @@ import type {
 import { defined } from "../../../shared/defined.ts";
 import { type KubeObject, timestamp } from "../api/object.ts";
 
-/** The kubelet keeps no more of a termination message. */
+/** The size to which the kubelet cuts a termination message. */
 const TERMINATION_MESSAGE_BYTES = 4_096;
 
 export interface ContainerEnd {
-  /** The only one when absent. */
+  /** The name of the container; may be absent if there is only one. */
   readonly container?: string;
   readonly exitCode: number;
-  /** `Completed` or `Error` by the exit code when absent. */
+  /** Defaults to `Completed` or `Error`, depending on the exit code. */
   readonly reason?: string;
   /** The termination message. */
   readonly message?: string;
-  /** Milliseconds since the epoch. */
+  /** When the container started, in milliseconds since the epoch. */
   readonly startedAt?: number;
   readonly finishedAt?: number;
 }
 
-/** A type in JSON: times are texts, where the generated types have Dates. */
+/** A type as JSON: times are texts, whereas the generated types have Dates. */
 type Json<T> = T extends Date ? string : T extends object ? { [K in keyof T]: Json<T[K]> } : T;
 export type State = Json<V1ContainerState>;
 type Status = Json<V1ContainerStatus>;
@@ -39,7 +39,7 @@ export function podStatusOf(pod: KubeObject): Partial<PodStatus> {
   return (pod.status ?? {}) as unknown as PodStatus;
 }
 
-/** One for every container, in their order. */
+/** Returns the statuses of all containers in order. */
 export function containerStatuses(pod: KubeObject): Status[] {
   const known = podStatusOf(pod).containerStatuses ?? [];
   const absent = { imageID: "", ready: false, started: false, restartCount: 0, lastState: {} };
@@ -54,7 +54,7 @@ export function containerStatuses(pod: KubeObject): Status[] {
   );
 }
 
-/** Throws when the name is missing and the pod has several containers. */
+/** Returns the container. Throws if no name is given and the pod has several containers. */
 export function containerNamed(pod: KubeObject, name: string | undefined): string {
   const names = podSpecOf(pod).containers.map((container) => container.name);
   const found = name ?? (names.length === 1 ? names[0] : undefined);
@@ -77,7 +77,7 @@ export function terminated(end: ContainerEnd, running: State | undefined, now: n
   };
 }
 
-/** The phase that follows from the containers' states. */
+/** Derives the phase from the containers' states. */
 export function phaseOf(statuses: readonly Status[]): string {
   const ends = statuses.map(({ state }) => state?.terminated);
   if (ends.every((end) => end !== undefined))
@@ -85,7 +85,7 @@ export function phaseOf(statuses: readonly Status[]): string {
   return statuses.some(({ state }) => state?.running ?? state?.terminated) ? "Running" : "Pending";
 }
 
-/** The pod's conditions with these set. Go writes unset times as null. */
+/** Returns the pod's conditions with these set. Go writes times that are not set as null. */
 export function withConditions(
   pod: KubeObject,
   set: readonly Pick<Condition, "type" | "status" | "reason" | "message">[],

@@ -14,9 +14,9 @@ import { corePath } from "./paths.ts";
 import { podSpecOf, podStatusOf } from "./pod-status.ts";
 
 export interface RunningKubeletOptions extends KubeletOptions {
-  /** The program and its arguments that run in place of a container of the image. */
+  /** Returns the program, with its arguments, that runs instead of a container of the image. */
   readonly commandOf: (image: string, args: readonly string[]) => readonly string[];
-  /** Namespace of the pods to run; all namespaces if absent. */
+  /** The namespace of the pods to run. Defaults to all namespaces. */
   readonly namespace?: string;
 }
 
@@ -32,12 +32,12 @@ interface Launch {
 }
 
 const RETRY_DELAY_MS = 100;
-/** For FallbackToLogsOnError. */
+/** The size of the log tail that FallbackToLogsOnError uses. */
 const FALLBACK_BYTES = 2_048;
 
 /**
- * A kubelet that takes every pod without a node and runs its container as a process, with the variables, arguments and
- * mounted files of the pod in a folder of its own.
+ * A kubelet that takes every pod without a node and runs its container as a process in its own folder, with the variables,
+ * arguments and mounted files of the pod.
  */
 export class RunningKubelet extends Kubelet {
   readonly #commandOf: RunningKubeletOptions["commandOf"];
@@ -61,7 +61,7 @@ export class RunningKubelet extends Kubelet {
     return kubelet;
   }
 
-  /** Kills what runs. */
+  /** Kills all processes and stops. */
   override async close(): Promise<void> {
     this.#stopping.abort();
     await this.#following;
@@ -70,12 +70,12 @@ export class RunningKubelet extends Kubelet {
     await super.close();
   }
 
-  /** Process IDs of the containers. */
+  /** The process IDs of the containers. */
   get pids(): readonly number[] {
     return [...this.#running.values()].flatMap(({ child }) => child.pid ?? []);
   }
 
-  /** Ends a container by force, as the kernel does at a memory limit; false if none runs. */
+  /** Kills a container, as the kernel does at a memory limit. Returns false if none is running. */
   killOne(): boolean {
     const [running] = this.#running.values();
     return running?.child.kill("SIGKILL") ?? false;
@@ -88,7 +88,7 @@ export class RunningKubelet extends Kubelet {
         for await (const { type, object } of this.client.watch(this.#pods, "", signal))
           if (type === "ADDED" || type === "MODIFIED") this.#onPod(object);
       } catch {
-        // The server is away.
+        // The server is unavailable.
       }
       await this.clock.sleep(RETRY_DELAY_MS, signal).catch(() => undefined);
     }
@@ -128,7 +128,7 @@ export class RunningKubelet extends Kubelet {
     }
   }
 
-  /** Retries while a Secret is missing. Rejects when the pod is removed meanwhile. */
+  /** Prepares a container and retries while a Secret is missing. Rejects if the pod is removed in the meantime. */
   async #prepare(pod: KubeObject, container: V1Container, folder: string): Promise<Launch> {
     const root = join(folder, "root");
     for (;;) {
@@ -145,7 +145,7 @@ export class RunningKubelet extends Kubelet {
         await this.pod(pod);
       }
     }
-    // Paths below a mount are below the pod's folder here; kubelets replace `$$` by `$`.
+    // Paths below a mount are below the pod's folder here, and `$$` becomes `$` as in kubelets.
     const here = (text: string) => {
       const mount = container.volumeMounts?.find(({ mountPath }) => text.includes(mountPath))?.mountPath;
       const path = mount === undefined ? text : text.replaceAll(mount, join(root, mount));
@@ -200,7 +200,7 @@ export class RunningKubelet extends Kubelet {
     }
   }
 
-  /** SIGTERM, and SIGKILL after the grace period. */
+  /** Sends SIGTERM, and SIGKILL after the grace period. */
   async #stop(running: RunningContainer, graceSeconds: number): Promise<void> {
     running.isStopping = true;
     running.child.kill("SIGTERM");

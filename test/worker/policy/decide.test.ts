@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../../actions/catalogue.ts";
 import { decide, decideFile, decideMachine, refusals } from "../../../worker/policy/decide.ts";
-import { cleanPath } from "../../../worker/policy/host-path.ts";
+import { cleanPath } from "../../../worker/policy/path.ts";
 import { EVERY_IMAGE, Policy } from "../../../worker/policy/policy.ts";
 import { circumstances } from "../../support/circumstances.ts";
 

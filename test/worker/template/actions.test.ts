@@ -50,7 +50,7 @@ describe("actionsOf", () => {
   it("prefers the namespace's pid to the older field", () => {
     const [one, two, three] = planned(TWO_TASKS);
 
-    expect(one).not.toHaveProperty("pidNamespace");
+    expect(one?.pidNamespace).toBeUndefined();
     expect(two).toMatchObject({ networkNamespace: "host", pidNamespace: "host" });
     expect(three).toMatchObject({ pidNamespace: "private" });
   });

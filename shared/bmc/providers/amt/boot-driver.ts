@@ -14,11 +14,11 @@ import type { InputValue } from "./messages.ts";
 import type { WsmanClient } from "./wsman.ts";
 import { childOf, type XmlElement } from "./xml.ts";
 
-/** CIM_BootService.SetBootConfigRole's roles; AMT has no others. */
+/** Roles of CIM_BootService.SetBootConfigRole; AMT has no others. */
 const IS_NEXT_SINGLE_USE = 1;
 const IS_NOT_NEXT = 32_768;
 
-/** One boot from the network through CIM_BootService (DSP1012), and back; AMT offers no lasting override. */
+/** Sets one boot from the network through CIM_BootService (DSP1012), and removes it. AMT has no persistent override. */
 export class AmtBoot implements BootDriver {
   readonly #wsman: WsmanClient;
 
@@ -29,7 +29,7 @@ export class AmtBoot implements BootDriver {
   async read(signal: AbortSignal): Promise<BootOverride> {
     if (!isArmed(await this.#wsman.enumerate("CIM_ElementSettingData", signal))) return { device: "none" };
     const source = chosenSource(await this.#wsman.enumerate("CIM_OrderedComponent", signal));
-    // Only without a source do the other options say what the boot is.
+    // The other options describe the boot only if there is no source.
     const settings = source === undefined ? await this.#wsman.get("AMT_BootSettingData", signal) : undefined;
     return armedOverride(source, settings);
   }
@@ -49,7 +49,7 @@ export class AmtBoot implements BootDriver {
       return;
     }
     await checkConsent(this.#wsman, signal);
-    // A source left over from before makes some versions refuse what follows, so it goes first.
+    // Some versions refuse further changes while an old source is set, so it is removed first.
     await this.#changeOrder({}, signal);
     await this.#clearOptions(signal);
     await this.#setRole(IS_NEXT_SINGLE_USE, signal);
@@ -95,21 +95,21 @@ function refuseWhatAmtHasNot({ device, persistent, mode }: BootRequest): void {
   if (problem) throw new BmcError("unsupported", `Intel AMT ${problem}`);
 }
 
-/** IPS_OptInService.OptInRequired: consent for everything; also what a device in client control mode says. */
+/** IPS_OptInService.OptInRequired: consent is needed for everything. Devices in client control mode report this as well. */
 const REQUIRED_FOR_ALL = "4294967295";
-/** IPS_OptInService.OptInState: the user's code was received, or a session runs on it. */
+/** IPS_OptInService.OptInState: the user's code was received, or a session uses it. */
 const GIVEN = ["3", "4"];
 
 /**
- * Throws `auth` when the device wants its user's consent and has not got it. It would accept boot options all the
- * same, with ReturnValue 0, and ignore them (device-management-toolkit/deployment issue 291).
+ * Throws `auth` if the device requires its user's consent and does not have it. It would accept boot options anyway, with
+ * ReturnValue 0, and ignore them (device-management-toolkit/deployment issue 291).
  */
 async function checkConsent(wsman: WsmanClient, signal: AbortSignal): Promise<void> {
   let service: XmlElement;
   try {
     service = await wsman.get("IPS_OptInService", signal);
   } catch (thrown) {
-    // Before AMT 6 there was no such thing as consent.
+    // Versions before AMT 6 have no consent.
     if (BmcError.from(thrown).class === "unsupported") return;
     throw thrown;
   }

@@ -21,10 +21,10 @@ const SOURCES: Readonly<Record<string, BootOverride["device"]>> = {
   "Intel(r) AMT: Force OCR UEFI HTTPS Boot": "uefi-http",
 };
 
-/** CIM_ElementSettingData.IsNext: the configuration is the next boot's, permanently or for one boot. */
+/** CIM_ElementSettingData.IsNext: the configuration applies to the next boot, permanently or once. */
 const IS_NEXT = ["1", "3"];
 
-/** Whether the boot configuration is the next boot's, by the instances of CIM_ElementSettingData. */
+/** Whether the boot configuration applies to the next boot, according to the instances of CIM_ElementSettingData. */
 export function isArmed(instances: readonly XmlElement[]): boolean {
   const configuration = instances.find((instance) =>
     refersTo(childOf(instance, "SettingData"), "CIM_BootConfigSetting"),
@@ -33,8 +33,8 @@ export function isArmed(instances: readonly XmlElement[]): boolean {
 }
 
 /**
- * The boot source that comes first, by the instances of CIM_OrderedComponent; undefined when none is chosen. The
- * lowest sequence counts, 0 is not in use.
+ * The first boot source, according to the instances of CIM_OrderedComponent; undefined if none is selected. The lowest
+ * sequence comes first; 0 is not in use.
  */
 export function chosenSource(instances: readonly XmlElement[]): string | undefined {
   const inUse = instances
@@ -47,7 +47,7 @@ export function chosenSource(instances: readonly XmlElement[]): string | undefin
   return selectorOf(first?.source, "InstanceID");
 }
 
-/** What an armed configuration does: it has a source, or options that AMT has in place of one. */
+/** The effect of an armed configuration: it has a source, or AMT's options that replace one. */
 export function armedOverride(source: string | undefined, settings: XmlElement | undefined): BootOverride {
   if (source !== undefined) return { device: SOURCES[source] ?? "unknown", persistent: false };
   const options = settings ? setOptions(settings) : [];
@@ -64,9 +64,7 @@ function selectorOf(reference: XmlElement | undefined, name: string): string | u
   return selectors.find(({ attributes }) => attributes.get("Name") === name)?.text;
 }
 
-/**
- * The settings that speak into the next boot, all of which a boot source of its own wants off (AMT_BootSettingData).
- */
+/** Settings that affect the next boot. A boot source requires all of them to be off (AMT_BootSettingData). */
 const OPTIONS = [
   "BIOSPause",
   "BIOSSetup",
@@ -88,16 +86,16 @@ const OPTIONS = [
   "UseSafeMode",
   "UserPasswordBypass",
 ];
-/** Writable, and not for us to change. The rest is read-only: a device refuses a Put that repeats it. */
+/** Writable settings that must not be changed. Others are read-only: a device refuses a Put that repeats them. */
 const KEPT = ["ElementName", "EnforceSecureBoot", "InstanceID", "OwningEntity"];
 const CLEAR = ["false", "0"];
 
-/** The options that are set; none after a boot has used them up. */
+/** The options that are set; none after a boot has used them. */
 export function setOptions(settings: XmlElement): readonly string[] {
   return OPTIONS.filter((name) => !CLEAR.includes(childOf(settings, name)?.text ?? "false"));
 }
 
-/** The settings with every option off, as a Put takes them. */
+/** The settings for a Put, with every option off. */
 export function clearedSettings(settings: XmlElement): readonly (readonly [string, string])[] {
   return settings.children.flatMap(({ name, text }) => {
     if (KEPT.includes(name)) return [[name, text] as const];

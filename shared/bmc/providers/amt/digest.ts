@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import { defined } from "../../../defined.ts";
 
-/** What a server asks for (RFC 7616 section 3.3). */
+/** The challenge of a server (RFC 7616 section 3.3). */
 export interface DigestChallenge {
   readonly realm: string;
   readonly nonce: string;
@@ -10,9 +10,9 @@ export interface DigestChallenge {
   readonly algorithm: "MD5" | "SHA-256";
   /** Whether the server names the algorithm. AMT does not, and then the answer must not name it either. */
   readonly algorithmGiven: boolean;
-  /** False is the older form without client nonce (RFC 2069). */
+  /** False for the older form without a client nonce (RFC 2069). */
   readonly qop: boolean;
-  /** The credentials were not looked at, only the nonce was out of date. */
+  /** Set if the server refused only an outdated nonce, without checking the credentials. */
   readonly stale: boolean;
 }
 
@@ -23,18 +23,21 @@ export interface DigestAccount {
 
 export interface DigestRequest {
   readonly method: string;
-  /** Path and query, as in the request line. */
+  /** The path and query of the request line. */
   readonly uri: string;
-  /** How many requests used the challenge's nonce, with this one. */
+  /** The number of requests with the challenge's nonce, including this one. */
   readonly count: number;
-  /** A client nonce; only tests choose it. */
+  /** The client nonce; set only by tests. */
   readonly clientNonce?: string;
 }
 
-/** One parameter, or other text up to the next comma. Sticky, so that the search never restarts within a word. */
+/**
+ * One parameter, or other text up to the next comma. The expression is sticky, so that the search never restarts within a
+ * word.
+ */
 const PARAMETER = /[\s,]*(?:([A-Za-z0-9_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))|[^,]+)/gy;
 
-/** Reads `WWW-Authenticate`; undefined when it does not ask for digest authentication. */
+/** Reads `WWW-Authenticate`; undefined if it does not request digest authentication. */
 export function parseChallenge(header: string | undefined): DigestChallenge | undefined {
   const [, rest] = /(?:^|,)\s*Digest\s+(.*)$/is.exec(header ?? "") ?? [];
   if (rest === undefined) return undefined;
@@ -42,7 +45,7 @@ export function parseChallenge(header: string | undefined): DigestChallenge | un
   for (const [, name = "", quoted, token] of rest.matchAll(PARAMETER)) {
     if (name === "") continue;
     const key = name.toLowerCase();
-    // A second scheme in the same header repeats names; the first ones are the digest's.
+    // A second scheme in the same header repeats names; the first ones belong to the digest.
     if (!parameters.has(key)) parameters.set(key, quoted?.replace(/\\(.)/g, "$1") ?? token ?? "");
   }
   const [realm, nonce] = [parameters.get("realm"), parameters.get("nonce")];

@@ -3,12 +3,12 @@ import type { ErrorClass } from "../../../contract/error-class.ts";
 import { leavesOpen, type WriteEffect } from "../../operations/write-proof.ts";
 import { childOf, findElement, type XmlElement } from "./xml.ts";
 
-/** Faults of WS-Management and WS-Addressing by their subcode (DSP0226 section 14); others are class `bmc`. */
+/** The classes of WS-Management and WS-Addressing faults by subcode (DSP0226 section 14); others are class `bmc`. */
 const CLASSES: Readonly<Record<string, ErrorClass>> = {
   AccessDenied: "auth",
   NotAuthorized: "auth",
   ActionNotSupported: "unsupported",
-  // The device does not have the class, or not for this user.
+  // The device lacks the class, or does not offer it to this user.
   DestinationUnreachable: "unsupported",
   InvalidResourceURI: "unsupported",
   InvalidSelectors: "unsupported",
@@ -26,12 +26,12 @@ export function faultError(fault: XmlElement, doing: string, effect: WriteEffect
   const said = faultWords(fault) || "a fault without a reason";
   return new BmcError(errorClass, `${doing}: ${said}`, {
     uncertain: leavesOpen("ws-man fault", subcode || codeOf(fault), effect),
-    // A login that is refused gets an HTTP status and no fault.
+    // A refused login results in an HTTP status, not in a fault.
     refused: "right",
   });
 }
 
-/** What a fault says; empty where it says nothing. */
+/** The text of a fault; empty if it has none. */
 export function readFault(fault: XmlElement | undefined): {
   readonly subcode: string;
   readonly reason: string;
@@ -40,7 +40,7 @@ export function readFault(fault: XmlElement | undefined): {
   return { subcode: subcodeOf(fault), reason };
 }
 
-/** The device's own reason, and the fault's subcode. */
+/** The device's own reason and the fault's subcode. */
 export function faultWords(fault: XmlElement | undefined): string {
   const { subcode, reason } = readFault(fault);
   return [reason, subcode && `(${subcode})`].filter(Boolean).join(" ");
@@ -50,7 +50,7 @@ function subcodeOf(fault: XmlElement | undefined): string {
   return valueIn(childOf(childOf(fault, "Code"), "Subcode"));
 }
 
-/** Who caused the fault: `Sender` or `Receiver`. */
+/** The party that caused the fault: `Sender` or `Receiver`. */
 function codeOf(fault: XmlElement): string {
   return valueIn(childOf(fault, "Code"));
 }
@@ -61,10 +61,10 @@ function valueIn(code: XmlElement | undefined): string {
 
 type Meanings = Readonly<Record<string, readonly [meaning: string, errorClass: ErrorClass]>>;
 
-/** CIM_PowerManagementService.RequestPowerStateChange (DSP1027). */
+/** Return values of CIM_PowerManagementService.RequestPowerStateChange (DSP1027). */
 export const POWER_MEANINGS: Meanings = {
   "1": ["not supported", "unsupported"],
-  // AMT 11 and others answer so as long as such a session is open.
+  // AMT 11 and other versions answer this while such a session is open.
   "2": [
     "unspecified error; an open KVM, serial or storage redirection session may be the cause: end it",
     "bmc",
@@ -77,7 +77,7 @@ export const POWER_MEANINGS: Meanings = {
   "4099": ["busy", "busy"],
 };
 
-/** CIM_BootService.SetBootConfigRole and CIM_BootConfigSetting.ChangeBootOrder (DSP1012). */
+/** Return values of CIM_BootService.SetBootConfigRole and CIM_BootConfigSetting.ChangeBootOrder (DSP1012). */
 export const BOOT_MEANINGS: Meanings = {
   "1": ["not supported", "unsupported"],
   "2": ["unspecified error", "bmc"],
@@ -87,7 +87,7 @@ export const BOOT_MEANINGS: Meanings = {
   "6": ["access denied: the user may not do it, or has not been given consent", "auth"],
 };
 
-/** Throws unless a method's output says that it succeeded: HTTP 200 alone says nothing. */
+/** Throws unless a method's output reports success, because HTTP 200 does not. */
 export function checkReturnValue(
   output: XmlElement,
   doing: string,

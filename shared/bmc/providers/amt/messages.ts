@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { escapeXml } from "./xml.ts";
 
-/** WS-Management over SOAP 1.2 (DSP0226), as much of it as power and boot need. */
+/** Messages of WS-Management over SOAP 1.2 (DSP0226), as far as power and boot need them. */
 const SOAP = "http://www.w3.org/2003/05/soap-envelope";
 const ADDRESSING = "http://schemas.xmlsoap.org/ws/2004/08/addressing";
 const WSMAN = "http://schemas.dmtf.org/wbem/wsman/1/wsman.xsd";
@@ -13,7 +13,7 @@ const AMT = "http://intel.com/wbem/wscim/1/amt-schema/1";
 const IPS = "http://intel.com/wbem/wscim/1/ips-schema/1";
 
 export const WSMAN_PATH = "/wsman";
-/** Above what a call takes right after a power transition, below the time after which AMT itself times out. */
+/** Longer than a call takes right after a power transition, and shorter than AMT's own timeout. */
 const OPERATION_TIMEOUT = "PT60S";
 
 export type ResourceClass = `CIM_${string}` | `AMT_${string}` | `IPS_${string}`;
@@ -30,7 +30,7 @@ export function getMessage(resource: ResourceClass): string {
   return envelope(`${TRANSFER}/Get`, resource, "");
 }
 
-/** Fields in the order in which the device gave them. */
+/** Builds a Put. Fields keep the order in which the device sent them. */
 export function putMessage(
   resource: ResourceClass,
   fields: readonly (readonly [name: string, value: string])[],
@@ -49,7 +49,7 @@ export function pullMessage(resource: ResourceClass, context: string): string {
   return envelope(`${ENUMERATION}/Pull`, resource, `<Pull xmlns="${ENUMERATION}">${content}</Pull>`);
 }
 
-/** Calls a method of a class that has one instance. */
+/** Calls a method of a class that has only one instance. */
 export function invokeMessage(
   resource: ResourceClass,
   method: string,

@@ -15,10 +15,10 @@ const MANAGED_SYSTEM: InstanceReference = {
   keys: { CreationClassName: "CIM_ComputerSystem", Name: "ManagedSystem" },
 };
 
-/** How a device lets its power be read: at once, or only by enumerating. */
+/** How a device's power can be read: with Get, or only by enumerating. */
 export type PowerReading = "get" | "enumerate";
 
-/** Reads the power; a device that has no single instance to get is enumerated, now and from then on. */
+/** Reads the power. A device without a single instance is enumerated, from then on immediately. */
 export async function readPowerStatus(
   wsman: WsmanClient,
   reading: PowerReading,
@@ -36,12 +36,12 @@ export async function readPowerStatus(
   return { status: parsePowerStatus(instance), reading: "enumerate" };
 }
 
-/** Power through CIM_PowerManagementService, by what the device offers in its state. */
+/** Power through CIM_PowerManagementService. The device's state determines what it offers. */
 export class AmtPower implements PowerDriver {
   readonly #wsman: WsmanClient;
   readonly #reading: PowerReading;
   readonly #first: FirstReading<PowerStatus>;
-  /** What was read since the last command; what a device offers goes with its state. */
+  /** The latest reading since the last command. */
   #last: PowerStatus | undefined;
   #label: string | undefined;
 

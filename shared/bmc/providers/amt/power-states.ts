@@ -3,16 +3,16 @@ import type { PowerState } from "../../../contract/vocabulary.ts";
 import type { PowerCommand } from "../../operations/power.ts";
 import { childOf, childrenOf, type XmlElement } from "./xml.ts";
 
-/** CIM_AssociatedPowerManagementService as one device reports it. */
+/** The CIM_AssociatedPowerManagementService of a device. */
 export interface PowerStatus {
   readonly state: PowerState;
-  /** What the device calls the state, for people. */
+  /** The device's own name of the state, for people. */
   readonly label: string;
-  /** What may be asked for in this state; empty if the device does not report it. */
+  /** The requests that are available in this state; empty if the device does not report them. */
   readonly available: readonly number[];
 }
 
-/** PowerState's values (DSP1027); what is neither on nor off sleeps, hibernates or is on its way. */
+/** Values of PowerState (DSP1027). States that are neither on nor off mean sleep, hibernation or a transition. */
 const LABELS: Readonly<Record<number, readonly [label: string, state: PowerState]>> = {
   2: ["on", "on"],
   3: ["light sleep", "unknown"],
@@ -24,8 +24,8 @@ const LABELS: Readonly<Record<number, readonly [label: string, state: PowerState
 };
 
 /**
- * Requests for each command, the one to prefer first, in the numbers of RequestPowerStateChange. AMT carries 8
- * (off, soft) out at once; 12 is what asks the operating system, through an agent that must run there.
+ * The requests for each command, the preferred one first, as numbers of RequestPowerStateChange. AMT carries out 8 (off,
+ * soft) immediately; 12 asks the operating system, through an agent that must run there.
  */
 const REQUESTS: Readonly<Record<PowerCommand, readonly [number, ...number[]]>> = {
   on: [2],
@@ -46,17 +46,16 @@ export function parsePowerStatus(instance: XmlElement): PowerStatus {
 }
 
 /**
- * The request that carries a command out in this state. Throws `state` where the command makes no sense in it, and
- * `unsupported` where the device does not offer it.
+ * The request for a command in this state. Throws `state` if the command makes no sense in it, and `unsupported` if the
+ * device does not offer it.
  */
 export function requestFor(command: PowerCommand, { state, label, available }: PowerStatus): number {
   if (state !== "on" && (command === "reset" || command === "cycle")) {
     throw new BmcError("state", `the device is in ${label}: it takes no ${command}`);
   }
   const [preferred, ...others] = REQUESTS[command];
-  // A device that does not report it takes the plain requests; whether an agent runs is unknown then. What is on is
-  // not
-  // offered to be powered on, which says nothing about later.
+  // A device that does not report its requests accepts the plain ones; whether an agent runs is then unknown. A running machine
+  // does not offer to be powered on, but may later.
   const untold = available.length === 0 ? command !== "soft-off" : command === "on" && state === "on";
   if (untold) return preferred;
   const found = [preferred, ...others].find((request) => available.includes(request));

@@ -8,10 +8,10 @@ import type { ProviderContext } from "../../operations/provider.ts";
 import type { DigestAccount } from "./digest.ts";
 import { WsmanClient } from "./wsman.ts";
 
-/** What AMT itself sends at most in one envelope. */
+/** The maximum size of an envelope that AMT sends. */
 const MAX_BODY_BYTES = INPUT_BYTES.amtAnswer;
 
-/** WS-Management to the connection's device. Sends nothing yet; the caller closes `http`. */
+/** Opens WS-Management to the connection's device. Sends nothing; the caller closes `http`. */
 export function connectWsman(
   connection: Connection,
   context: ProviderContext,
@@ -27,7 +27,7 @@ export function connectWsman(
   return { http, wsman: new WsmanClient(http, account, clock, context.onAccepted) };
 }
 
-/** Other characters would have to be encoded in the header, which AMT does not understand. */
+/** The login for the digest. Other characters would have to be encoded in the header, which AMT does not understand. */
 function accountOf({ username = "", password }: Connection): DigestAccount {
   if (/[^\x20-\x7e]/.test(username)) {
     throw new BmcError("usage", "the user name of an AMT device must be plain ASCII");

@@ -17,28 +17,28 @@ import {
 } from "./messages.ts";
 import { childOf, childrenOf, findElement, parseXml, type XmlElement } from "./xml.ts";
 
-/** Nothing that is enumerated here has more than a dozen instances. */
+/** Every enumerated class has at most a dozen instances. */
 const MOST_PULLS = 20;
 
 interface Call {
   readonly message: string;
-  /** What is asked, for messages. */
+  /** What the call does, for messages. */
   readonly doing: string;
-  /** Undefined for a reading. */
+  /** The effect of a write; undefined for a read. */
   readonly effect: WriteEffect | undefined;
 }
 
-/** WS-Management to one device, with digest authentication. Errors are `BmcError`s; each call is one attempt. */
+/** WS-Management to one device with digest authentication. Errors are `BmcError`s, and each call is a single attempt. */
 export class WsmanClient {
   readonly #http: HttpConnection;
   readonly #account: DigestAccount;
   readonly #clock: Clock;
   readonly #onAccepted: (() => void) | undefined;
   #challenge: DigestChallenge | undefined;
-  /** Requests that used the challenge's nonce. */
+  /** The number of requests that used the challenge's nonce. */
   #count = 0;
 
-  /** `onAccepted` is called with every change that the device accepts. */
+  /** Creates a client. `onAccepted` is called for every change that the device accepts. */
   constructor(http: HttpConnection, account: DigestAccount, clock: Clock, onAccepted?: () => void) {
     this.#http = http;
     this.#account = account;
@@ -62,7 +62,7 @@ export class WsmanClient {
     this.#onAccepted?.();
   }
 
-  /** All instances of a class. */
+  /** Returns all instances of a class. */
   async enumerate(resource: ResourceClass, signal: AbortSignal): Promise<readonly XmlElement[]> {
     const doing = `Enumerate ${resource}`;
     const started = await this.#call(
@@ -86,7 +86,7 @@ export class WsmanClient {
     return instances;
   }
 
-  /** The method's output, whose `ReturnValue` is the caller's to check. */
+  /** Calls a method. Returns its output; the caller checks the `ReturnValue`. */
   async invoke(
     resource: ResourceClass,
     method: string,
@@ -118,7 +118,7 @@ export class WsmanClient {
       if (answer.status < 300) throw describe(thrown, doing, isWrite);
     }
     const fault = childOf(body, "Fault");
-    // A fault says more than the status that it comes with, 400 or 500 for all of them.
+    // A fault says more than its status, which is 400 or 500 for all of them.
     if (fault && ![401, 403, 429, 503].includes(answer.status)) throw faultError(fault, doing, effect);
     if (answer.status >= 300) {
       throw statusError(answer, doing, faultWords(fault), { effect, nowMs: this.#clock.now() });
@@ -127,7 +127,7 @@ export class WsmanClient {
     throw new BmcError("protocol", `${doing} was answered without a SOAP body`, { uncertain: isWrite });
   }
 
-  /** A refused request was not carried out, so it goes out again once where the refusal asks for a new digest. */
+  /** Sends a call. A refused request was not carried out, so it is sent once more if the refusal requests a new digest. */
   async #sendAuthorized(call: Call, signal: AbortSignal): Promise<HttpAnswer> {
     const used = this.#challenge;
     const answer = await this.#send(call, signal);
@@ -140,7 +140,7 @@ export class WsmanClient {
       });
     }
     if (used && !this.#challenge.stale && this.#challenge.nonce === used.nonce) throw this.#refused(call);
-    // The digest was accepted a moment before: only the machine shows whether the command was carried out.
+    // The digest was accepted a moment ago, so only the machine shows whether the command was carried out.
     if (used && call.effect === "command") {
       const message = `${call.doing} answered 401: the device asks for a new digest`;
       throw new BmcError("busy", message, { uncertain: true });
@@ -179,7 +179,7 @@ export class WsmanClient {
   }
 }
 
-/** The SOAP body; undefined when there is none. */
+/** Returns the SOAP body; undefined if there is none. */
 function readBody(answer: HttpAnswer): XmlElement | undefined {
   if (answer.body.length === 0) return undefined;
   const root = parseXml(answer.body.toString("utf8"));

@@ -1,13 +1,13 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 
-/** An element with what WS-Management answers are read by. */
+/** An element, as far as answers of WS-Management need it. */
 export interface XmlElement {
-  /** Without its prefix: devices choose prefixes as they like. */
+  /** The name without its prefix, because devices choose prefixes freely. */
   readonly name: string;
-  /** By name without prefix; declarations of namespaces are left out. */
+  /** Attributes by name without prefix. Namespace declarations are left out. */
   readonly attributes: ReadonlyMap<string, string>;
   readonly children: readonly XmlElement[];
-  /** The character data right inside it, trimmed. */
+  /** The character data directly inside the element, trimmed. */
   readonly text: string;
 }
 
@@ -30,9 +30,9 @@ interface OpenElement {
 }
 
 /**
- * Reads a document (XML 1.0) of plain elements. Document types are refused and with them every entity but the five
- * that XML itself has; depth and number of elements are limited; time grows with the length alone. Whatever is not
- * well-formed is a `BmcError` of class `protocol`.
+ * Parses a document (XML 1.0) of plain elements. Document types are refused, and with them every entity except the five of
+ * XML itself. Depth and number of elements are limited, and time grows linearly with the length. Throws a `BmcError` of
+ * class `protocol` for text that is not well-formed.
  */
 export function parseXml(document: string): XmlElement {
   const text = document.replace(/^\uFEFF/, "").replace(DECLARATION, "");
@@ -84,7 +84,7 @@ export function parseXml(document: string): XmlElement {
   return root;
 }
 
-/** The first child of that name. */
+/** The first child with this name. */
 export function childOf(element: XmlElement | undefined, name: string): XmlElement | undefined {
   return element?.children.find((child) => child.name === name);
 }
@@ -93,7 +93,7 @@ export function childrenOf(element: XmlElement | undefined, name: string): reado
   return element?.children.filter((child) => child.name === name) ?? [];
 }
 
-/** The first element of that name, at any depth, in document order; the element itself counts. */
+/** The first element with this name at any depth, in document order. The element itself counts. */
 export function findElement(element: XmlElement | undefined, name: string): XmlElement | undefined {
   if (!element || element.name === name) return element;
   for (const child of element.children) {
@@ -103,7 +103,7 @@ export function findElement(element: XmlElement | undefined, name: string): XmlE
   return undefined;
 }
 
-/** Text as element content or as the value of an attribute in double quotes. */
+/** Escapes text for element content and for attributes in double quotes. */
 export function escapeXml(text: string): string {
   return text.replace(/[&<>"]/g, (character) => ESCAPES[character] ?? character);
 }

@@ -12,7 +12,7 @@ const Refusal = z.object({ message: z.string() });
 
 export type SwitchService = "turn_on" | "turn_off";
 
-/** The part of Home Assistant's REST API that a switch needs. */
+/** The calls of Home Assistant's REST API that a switch needs. */
 export class HomeAssistantApi {
   readonly #http: HttpConnection;
   readonly #base: string;
@@ -20,7 +20,7 @@ export class HomeAssistantApi {
   readonly #clock: Clock;
   readonly #onAccepted: (() => void) | undefined;
 
-  /** `onAccepted` is called with every service call that Home Assistant accepts. */
+  /** Creates a client. `onAccepted` is called for every service call that Home Assistant accepts. */
   constructor(http: HttpConnection, url: string, token: Secret, clock: Clock, onAccepted?: () => void) {
     this.#http = http;
     this.#base = new URL(url).pathname.replace(/\/$/, "");
@@ -29,7 +29,7 @@ export class HomeAssistantApi {
     this.#onAccepted = onAccepted;
   }
 
-  /** The entity's state in Home Assistant's words, such as `on`, `off`, `unavailable`. */
+  /** The entity's state in Home Assistant's terms, such as `on`, `off` or `unavailable`. */
   async readState(entity: string, signal: AbortSignal): Promise<string> {
     const path = `/api/states/${entity}`;
     const body = await this.#call({ method: "GET", path }, signal);
@@ -38,7 +38,7 @@ export class HomeAssistantApi {
     throw new BmcError("protocol", `GET ${path} did not return an entity's state`);
   }
 
-  /** Resolves when Home Assistant accepted the call. */
+  /** Calls a service of a switch. Resolves when Home Assistant has accepted the call. */
   async callSwitch(service: SwitchService, entity: string, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify({ entity_id: entity });
     await this.#call({ method: "POST", path: `/api/services/switch/${service}`, body }, signal);

@@ -6,7 +6,7 @@ import type { BootDriver } from "../../operations/boot-port.ts";
 import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
 import type { HomeAssistantApi, SwitchService } from "./api.ts";
 
-/** A machine's power through the switch that it is plugged into. `state` is the entity's, read just now. */
+/** Controls a machine's power through its switch. `state` is the entity's latest state. */
 export function homeAssistantPower(
   api: HomeAssistantApi,
   { entity, powerOperationDelayMs }: HomeAssistantOptions,
@@ -40,8 +40,8 @@ function serviceOf(command: PowerCommand): SwitchService {
 }
 
 /**
- * A switch has no boot device. As with Rufio a request succeeds without effect, so that workflows written for BMCs
- * run for such machines too; what is reported says so.
+ * A switch has no boot device. Like in Rufio, a request succeeds without effect, so that workflows for BMCs also run for
+ * such machines; the report says so.
  */
 export const homeAssistantBoot: BootDriver = {
   ignored: true,

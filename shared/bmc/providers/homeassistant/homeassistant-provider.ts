@@ -9,10 +9,10 @@ import { defineProvider, type ProviderContext, type SessionWith } from "../../op
 import { HomeAssistantApi } from "./api.ts";
 import { homeAssistantBoot, homeAssistantPower } from "./drivers.ts";
 
-/** A service call answers with every state that it changed. */
+/** The answer to a service call contains every state that it changed. */
 const MAX_BODY_BYTES = INPUT_BYTES.homeassistantAnswer;
 
-/** A switch of Home Assistant as a machine's power; the connection's password is the access token. */
+/** Uses a switch of Home Assistant as a machine's power; the connection's password is the access token. */
 export const homeAssistant = defineProvider({ name: "homeassistant", capabilities: [], open });
 
 async function open(

@@ -3,20 +3,20 @@ import type { Command } from "../ipmi/commands/command.ts";
 import type { CipherSuiteId } from "../ipmi/session/cipher-suite.ts";
 import type { IpmitoolSecrets } from "./secrets.ts";
 
-/** `-N` seconds between copies and `-R` copies, by what a second copy would do. */
+/** The seconds between copies (`-N`) and the number of copies (`-R`), by the effect of a second copy. */
 const RETRANSMISSION: Readonly<Record<Command["effect"], readonly [seconds: number, copies: number]>> = {
   read: [1, 3],
   set: [1, 3],
-  // With one copy a lost answer never carries a power cycle out twice.
+  // With a single copy, a lost answer never repeats a power cycle.
   once: [5, 1],
 };
 
-/** One run of the program: what everybody may see, and what only the program gets to read. */
+/** One run of the program: its public arguments, and the data that only the program can read. */
 export interface Invocation {
   readonly argv: readonly string[];
-  /** What it finds at /dev/fd/3 and the numbers after it. */
+  /** The content of /dev/fd/3 and the following descriptors. */
   readonly files: readonly string[];
-  /** For the program's standard input; it has none when absent. */
+  /** The program's standard input, if it has one. */
   readonly input?: Uint8Array;
 }
 
@@ -24,10 +24,9 @@ const PASSWORD_FILE = "/dev/fd/3";
 const COMMAND_FILE = "/dev/fd/4";
 
 /**
- * The run for one command, as `raw`, so that all commands and answers are those of the ipmi provider. `-v` is
- * there because the plain error is the same for a wrong password, a closed port and a cipher suite that does
- * not fit. A command that holds a secret is read from a file instead (`exec`), and without `-v`, which would print
- * it.
+ * The run for one command. It uses `raw`, so that all commands and answers are the same as in the ipmi provider. It uses
+ * `-v`, because the plain error is the same for a wrong password, a closed port and an unsuitable cipher suite. A command
+ * with a secret is read from a file instead (`exec`), and without `-v`, which would print it.
  */
 export function ipmitoolInvocation(
   connection: Connection,

@@ -11,11 +11,11 @@ import { failureOf, hasFailed, parseRawOutput, parseRefusal, refusesSuite } from
 import { runIpmitool } from "./run-ipmitool.ts";
 import type { IpmitoolSecrets } from "./secrets.ts";
 
-/** Commands through ipmitool: one run of the program, and so one session, for each. */
+/** Sends commands through ipmitool, with one run of the program and therefore one session for each. */
 export class IpmitoolChannel implements CommandChannel {
   readonly #connection: Connection;
   readonly #secrets: IpmitoolSecrets;
-  /** Best first; what the BMC refused is dropped. */
+  /** The best first. Suites that the BMC refused are removed. */
   #suites: readonly CipherSuiteId[];
   readonly #tracer: Tracer;
   #runs = 0;
@@ -32,12 +32,12 @@ export class IpmitoolChannel implements CommandChannel {
     this.#tracer = tracer;
   }
 
-  /** The packets of a run cannot be seen from here, so a run counts once. */
+  /** The number of runs. Their packets are not visible here, so each run counts once. */
   get runs(): number {
     return this.#runs;
   }
 
-  /** The suite that the BMC takes, once a command was answered. */
+  /** The suite that the BMC accepts; set once a command was answered. */
   get suite(): CipherSuiteId | undefined {
     return this.#suites[0];
   }

@@ -3,14 +3,14 @@ import type { AuthRefusal, ErrorClass } from "../../../contract/error-class.ts";
 import { UnansweredCommand } from "../ipmi/commands/channel.ts";
 import type { Command } from "../ipmi/commands/command.ts";
 
-/** The bytes that `raw` printed: hex pairs over any number of lines; none for an answer without data. */
+/** Parses the output of `raw`: hex pairs on any number of lines; none for an answer without data. */
 export function parseRawOutput(stdout: string): Buffer {
   const pairs = stdout.split(/\s+/).filter((word) => word !== "");
   if (pairs.every((pair) => /^[0-9a-f]{2}$/i.test(pair))) return Buffer.from(pairs.join(""), "hex");
   throw new BmcError("protocol", "ipmitool printed invalid output");
 }
 
-/** Whether a command got no answer, or another one than success; `exec` may end well all the same. */
+/** Whether a command had no answer, or a failed one. `exec` may succeed in spite of that. */
 export function hasFailed(stderr: string): boolean {
   return stderr.includes("Unable to send RAW command");
 }
@@ -25,7 +25,7 @@ export function parseRefusal(stderr: string): number | undefined {
   return undefined;
 }
 
-/** Lines of `-v` that say nothing about a failure. */
+/** Lines of `-v` that do not explain a failure. */
 const CHATTER = [
   /^Loading IANA PEN Registry/,
   /^Running Get \w+ /,
@@ -35,7 +35,7 @@ const CHATTER = [
   /^\s*([0-9a-f]{2}\s*)+$/i,
 ];
 
-/** What is left of stderr, in one line, for people. `Key: ` is how `-Y` asks for the BMC key. */
+/** The relevant part of stderr in one line for people. `Key: ` is the prompt of `-Y` for the BMC key. */
 export function essenceOf(stderr: string): string {
   return stderr
     .replace(/^Key: /, "")
@@ -52,7 +52,10 @@ interface Meaning {
   readonly refused?: AuthRefusal;
 }
 
-/** `first`, and behind it in the same line `second`; linear, unlike `first.*second`, when a line repeats `first`. */
+/**
+ * Matches `first` followed by `second` in the same line. Unlike `first.*second`, it takes linear time if a line repeats
+ * `first`.
+ */
 function inLine(first: RegExp, second: RegExp): Pick<RegExp, "test"> {
   return {
     test: (text) =>
@@ -63,20 +66,20 @@ function inLine(first: RegExp, second: RegExp): Pick<RegExp, "test"> {
   };
 }
 
-/** Open Session names no user, so that a role there is the suite's level. */
+/** Open Session contains no user, so a role there is the suite's level. */
 const SUITE_REFUSED = inLine(
   /Error in open session response message ?: /i,
   /algorithm|matching|cipher|\brole\b/i,
 );
 /** Versions before 1.8.19 do not know suite 17. */
 const UNKNOWN_SUITE = /Unsupported cipher suite ID/i;
-/** BMCs made with pyghmi answer with the suite that they have. */
+/** BMCs made with pyghmi answer with their own suite. */
 const OTHER_SUITE = /algorithm 0x[0-9a-f]+ is not what we requested/i;
-/** In RAKP 2, which BMCs answer for suite 17 where they know the user with suite 3. */
+/** A refusal in RAKP 2. BMCs that know the user with suite 3 answer this for suite 17. */
 const USER_REFUSED = inLine(/RAKP 2 message indicates an error ?: /i, /\b(name|role)\b/i);
 const MESSAGE_ERROR = /message indicates an error ?: /i;
 
-/** What `-v` says when there is no session, in the words of ipmitool 1.8.18 and 1.8.19. First match counts. */
+/** Messages of `-v` if there is no session, in the wording of ipmitool 1.8.18 and 1.8.19. The first match counts. */
 const NO_SESSION: readonly Meaning[] = [
   { pattern: /insufficient resources/i, class: "busy", reason: "no free session slot" },
   { pattern: /RAKP 2 HMAC is invalid/i, class: "auth", reason: "wrong password" },
@@ -139,8 +142,8 @@ export function refusesSuite(stderr: string): boolean {
 }
 
 /**
- * The error behind a run that ended without an answer from the BMC to its command. Where there was no session
- * the command cannot have been sent; otherwise it was, and a write may have been carried out.
+ * The error of a run that ended without the BMC's answer. If there was no session, the command was not sent; otherwise it
+ * was, and a write may have been carried out.
  */
 export function failureOf(command: Command, stderr: string): BmcError {
   const details = essenceOf(stderr) || "ipmitool gave no reason";

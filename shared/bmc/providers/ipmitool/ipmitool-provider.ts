@@ -19,13 +19,7 @@ import {
   notingChanges,
 } from "../ipmi/commands/channel.ts";
 import { GET_CHASSIS_STATUS } from "../ipmi/commands/chassis.ts";
-import {
-  IPMI_DRIVERS,
-  type IpmiCapability,
-  type IpmiHint,
-  ipmiDrivers,
-  parseHint,
-} from "../ipmi/drivers.ts";
+import { IPMI_DRIVERS, type IpmiCapability, type IpmiHint, ipmiDrivers, parseHint } from "../ipmi/drivers.ts";
 import { isDowngrade, suitePlan } from "../ipmi/session/cipher-suite.ts";
 import { sendUntilAnswered } from "../ipmi/session/retransmission.ts";
 import { UdpTransport } from "../ipmi/session/transport.ts";
@@ -33,8 +27,12 @@ import { VERSION_QUESTION } from "../ipmi/session/version-question.ts";
 import { IpmitoolChannel } from "./channel.ts";
 import { ipmitoolSecrets } from "./secrets.ts";
 
-/** IPMI 2.0 over LAN through the ipmitool program, for BMCs that get along with nothing else. */
-export const ipmitool = defineProvider({ name: "ipmitool", capabilities: capabilitiesOf(IPMI_DRIVERS), open });
+/** IPMI 2.0 over LAN through the ipmitool program, for BMCs that work with nothing else. */
+export const ipmitool = defineProvider({
+  name: "ipmitool",
+  capabilities: capabilitiesOf(IPMI_DRIVERS),
+  open,
+});
 
 const PROBE_ROUND_TRIPS = 1;
 const PROBING: SpanStart = { name: "Get Channel Authentication Capabilities", kind: "client" };
@@ -52,7 +50,7 @@ async function open(
   const channel = new IpmitoolChannel(connection, ipmitoolSecrets(connection), suites, tracer);
   await tracer.span(PROBING, () => probe(connection, context, signal));
   context.onReached?.();
-  // Nothing stays open between runs; one that reads proves address, cipher suite and credentials.
+  // Nothing stays open between runs. A run that reads proves address, cipher suite and credentials.
   const status = await exchange(channel, GET_CHASSIS_STATUS, signal);
   dataOf(status);
   if (isDowngrade(options, channel.suite))
@@ -72,12 +70,12 @@ async function open(
   };
 }
 
-/** How long an answer serves the next command, which takes a run of the program. */
+/** How long an answer may replace the next command, which needs a run of the program. */
 const FRESH_MS = 1_000;
 
 /**
- * A channel that has an answer already, of the run that proved the credentials: it serves the first commands
- * asked for when they are the very same one and hardly any time has passed. After that every command is run.
+ * Wraps a channel with an answer from the run that proved the credentials. It is used if the first command is the same one
+ * and follows soon; afterwards every command is run.
  */
 export function withFreshAnswer(channel: CommandChannel, answer: Answer, clock: Clock): CommandChannel {
   const first = new FirstReading(answer, clock, FRESH_MS);
@@ -91,8 +89,8 @@ export function withFreshAnswer(channel: CommandChannel, answer: Answer, clock: 
 }
 
 /**
- * Whether anything answers at all, with the packet that the program itself begins with. The program takes 12 s and more to find a closed port or a dead host, and
- * says the same for both as for a wrong password. Throws `unreachable`.
+ * Checks whether anything answers, with the packet that the program itself sends first. The program takes 12 s or more to
+ * notice a closed port or a dead host, and reports both like a wrong password. Throws `unreachable`.
  */
 async function probe(connection: Connection, { clock }: ProviderContext, signal: AbortSignal): Promise<void> {
   const { host, connectTimeoutMs: limitMs } = connection;

@@ -15,14 +15,14 @@ export interface IpmitoolOutput {
   readonly stderr: string;
 }
 
-/** Throws `unsupported` when there is no such program, `TimeoutReached`, or the signal's reason. */
+/** Runs ipmitool. Throws `unsupported` if the program is missing, `TimeoutReached`, or the signal's reason. */
 export async function runIpmitool(
   program: string,
   { argv, files, input }: Invocation,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<IpmitoolOutput> {
-  // What it needs to be found, and plain English messages.
+  // The variables with which the program is found, and plain English messages.
   const environment = { PATH: process.env["PATH"], LC_ALL: "C" };
   const descriptors: number[] = [];
   try {
@@ -40,19 +40,18 @@ export async function runIpmitool(
   }
 }
 
-/** Memory first, where the system has it. */
+/** Folders for the file: memory first, if the system has it. */
 const FOLDERS = ["/dev/shm", tmpdir()];
 
 /**
- * A file that has no name any more when its content is written, so that only who inherits the descriptor can read it
- * and
- * nothing of it outlives the processes that have it. A pipe would do as well, but Node makes sockets, which
- * cannot be opened as /dev/fd/N. The caller closes the descriptor.
+ * Opens a file that no longer has a name when its content is written. Only processes that inherit the descriptor can read
+ * it, and nothing of it outlives them. Node has no pipes, only sockets, which cannot be opened as /dev/fd/N. The caller
+ * closes the descriptor.
  */
 function openNamelessFile(content: string): number {
   const descriptor = openUnlinked();
   try {
-    // At a position, which leaves the offset at the start for systems whose /dev/fd shares it.
+    // Writing at a position leaves the offset at the start, for systems whose /dev/fd shares it.
     writeSync(descriptor, content, 0);
     return descriptor;
   } catch (thrown) {

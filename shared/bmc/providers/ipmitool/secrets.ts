@@ -2,18 +2,21 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { parseKg, readCredentials } from "../ipmi/commands/credentials.ts";
 
-/** What only the program gets to read: neither its arguments nor its environment hold it. */
+/** Secrets that only the program can read: neither its arguments nor its environment contain them. */
 export interface IpmitoolSecrets {
-  /** The first line of the file that `-f` names. */
+  /** The first line of the file for `-f`. */
   readonly password: string;
-  /** The line that `-Y` asks for, on standard input where there is no terminal. */
+  /** The line for `-Y`, which reads standard input if there is no terminal. */
   readonly kg?: Buffer;
 }
 
-/** Throws `usage` for what IPMI cannot carry and `unsupported` for what the program cannot read in a line. */
+/**
+ * Prepares the secrets. Throws `usage` for values that IPMI cannot carry, and `unsupported` for those that the program
+ * cannot read from a line.
+ */
 export function ipmitoolSecrets(connection: Connection): IpmitoolSecrets {
   const { kg } = connection.ipmitool;
-  // Check IPMI's limits here: the program would cut longer secrets silently.
+  // IPMI's limits are checked here, because the program silently truncates longer secrets.
   const { password } = readCredentials(connection, kg);
   refuseEnds("password", password, /[\t\r\n]/);
   if (kg === undefined) return { password: password.toString() };

@@ -8,12 +8,12 @@ import type { WriteEffect } from "../../operations/write-proof.ts";
 import type { Authentication } from "./authentication.ts";
 import { denialOf, faultOf } from "./fault.ts";
 
-/** The newest version with everything that is used here (Ironic 2024.2); later ones may change meanings. */
+/** The newest version with everything that is used here (Ironic 2024.2). Later versions may change meanings. */
 const NEWEST_MINOR = 95;
-/** Older ones do not show a node's owner. */
+/** Older versions do not show the owner of a node. */
 const OLDEST_MINOR = 50;
 
-/** Behind a proxy, Ironics of several versions may answer; one that lowers its version with every answer is none. */
+/** Ironics of several versions may answer behind a proxy. A server that lowers its version with every answer is not one. */
 const MOST_LOWERINGS = 3;
 
 const VERSION = "x-openstack-ironic-api-version";
@@ -21,11 +21,11 @@ const LARGEST_VERSION = "x-openstack-ironic-api-maximum-version";
 
 export interface IronicRequest {
   readonly method: "GET" | "PUT" | "POST" | "DELETE";
-  /** Below `/v1`. */
+  /** The path below `/v1`. */
   readonly path: string;
   readonly query?: string;
   readonly body?: unknown;
-  /** What sending it again does: nothing new when absent. */
+  /** The effect of sending the request again; absent if there is none. */
   readonly effect?: WriteEffect;
 }
 
@@ -34,7 +34,7 @@ export interface IronicApiOptions {
   readonly url: string;
   readonly authentication: Authentication;
   readonly clock: Clock;
-  /** Called with every change that Ironic accepts. */
+  /** Called for every change that Ironic accepts. */
   readonly onAccepted?: (() => void) | undefined;
 }
 
@@ -49,19 +49,19 @@ export class IronicApi {
     this.#base = new URL(options.url).pathname.replace(/(\/v1)?\/?$/, "");
   }
 
-  /** The minor version in use, as far as is known. */
+  /** The known minor version in use. */
   get minor(): number {
     return this.#minor;
   }
 
-  /** Throws `unsupported` if Ironic is known to be too old. */
+  /** Requires a minor version. Throws `unsupported` if Ironic is known to be too old. */
   require(minor: number, what: string): void {
     if (this.#minor >= minor) return;
     const message = `Ironic offers ${what} from API version 1.${minor}, and this one has 1.${this.#minor}`;
     throw new BmcError("unsupported", message);
   }
 
-  /** The answer's JSON; undefined where there is none. `request` depends on the version where it is a function. */
+  /** Makes a call. Resolves to the answer's JSON; undefined if there is none. `request` may be a function of the version. */
   async call(request: IronicRequest | (() => IronicRequest), signal: AbortSignal): Promise<unknown> {
     const current = typeof request === "function" ? request : () => request;
     const answer = await this.#negotiate(current, signal);
@@ -79,7 +79,7 @@ export class IronicApi {
     throw this.#error(answer, `${method} /v1${path}`, text, effect);
   }
 
-  /** A request that was refused with 401 or 406 is sent again; after a 401, a command is not. */
+  /** Sends a request, and again after a refusal with 401 or 406; a command is not repeated after a 401. */
   async #negotiate(request: () => IronicRequest, signal: AbortSignal): Promise<HttpAnswer> {
     let mayRenew = true;
     for (let lowered = 0; ; ) {
@@ -119,7 +119,7 @@ export class IronicApi {
     );
   }
 
-  /** Whether there is an older version to try. */
+  /** Selects an older version. Returns false if there is none to try. */
   #lower({ headers }: HttpAnswer): boolean {
     const [, digits] = /^1\.(\d{1,4})$/.exec(headers[LARGEST_VERSION] ?? "") ?? [];
     const minor = Number(digits);
@@ -136,23 +136,32 @@ export class IronicApi {
     const words = this.#options.authentication.redact(faultOf(text));
     const nowMs = this.#options.clock.now();
     const error = statusError(answer, doing, words, { effect, nowMs });
-    // Ironic checks what it is asked, and what the driver has, before it does anything.
+    // Ironic checks the request and the driver before it does anything.
     if (answer.status === 400) return new BmcError("unsupported", error.message);
     if (answer.status === 409) return conflict(error, words);
     return answer.status === 404 ? new NotFound(error.message, error.uncertain) : error;
   }
 }
 
-/** The path, or what it is about, does not exist. */
+/** The path, or the object that it refers to, does not exist. */
 export class NotFound extends BmcError {
   constructor(message: string, uncertain: boolean) {
     super("bmc", message, { uncertain });
   }
 }
 
-/** A node is locked while a task of Ironic works on it, which proves that the request has not begun; nothing else does. */
+/**
+ * The error of a conflict. A node is locked while one of Ironic's tasks works on it, and only that proves that the request
+ * was not carried out.
+ */
 function conflict({ message, uncertain }: BmcError, words: string): BmcError {
   return uncertain && !/lock/i.test(words)
     ? new BmcError("busy", message, { uncertain })
     : new BmcError("busy", message, { locked: true });
+}
+
+/** Describes a request for people, such as `PUT /v1/nodes/node-1/states/power {"target":"power on"}`. */
+export function describeRequest({ method, path, query, body }: IronicRequest): string {
+  const whole = `${method} /v1${path}${query === undefined ? "" : `?${query}`}`;
+  return body === undefined ? whole : `${whole} ${JSON.stringify(body)}`;
 }

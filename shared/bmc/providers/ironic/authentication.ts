@@ -1,23 +1,22 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
-import type { ErrorClass } from "../../../contract/error-class.ts";
 import { type IronicOptions, usesKeystone } from "../../../contract/ironic-options.ts";
-import { Secret } from "../../../secret.ts";
+import type { Secret } from "../../../secret.ts";
 import type { ProviderContext } from "../../operations/provider.ts";
-import { Keystone } from "./keystone.ts";
+import { headerSecret, Keystone } from "./keystone.ts";
 
-/** How requests to Ironic prove who asks. */
+/** The authentication of requests to Ironic. */
 export interface Authentication {
   headers(signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
-  /** To be called after a 401; true if the next headers are others. */
+  /** Call this after a 401. Returns true if the next headers differ. */
   expire(): boolean;
-  /** Takes the secret out of what the server says. */
+  /** Removes the secret from a text of the server. */
   redact(text: string): string;
-  /** Requests to other services. */
+  /** The number of requests to other services. */
   roundTrips(): number;
 }
 
-/** Throws `usage` where the connection lacks what the method needs. */
+/** Selects the authentication. Throws `usage` if the connection lacks what the method needs. */
 export function authenticationOf(
   { auth, keystone }: Pick<IronicOptions, "auth" | "keystone">,
   connection: Connection,
@@ -35,7 +34,7 @@ export function authenticationOf(
     if (!keystone) throw new BmcError("usage", "ironic.keystone is missing");
     return tokens(new Keystone(keystone, { method: auth, username, password }, connection, context));
   }
-  // RFC 7617 section 2.
+  // A user name cannot contain a colon (RFC 7617 section 2).
   if (username.includes(":")) throw new BmcError("usage", "username must not contain a colon");
   const encoded = Buffer.from(`${username}:${password.reveal()}`).toString("base64");
   return fixed({ authorization: `Basic ${encoded}` }, [password]);
@@ -50,7 +49,7 @@ function fixed(headers: Readonly<Record<string, string>>, secrets: readonly Secr
   };
 }
 
-/** A token serves until Ironic refuses it: that is when it expires, or is revoked. */
+/** Uses a token until Ironic refuses it, which means that it has expired or was revoked. */
 function tokens(keystone: Keystone): Authentication {
   let token: Secret | undefined;
   return {
@@ -65,10 +64,4 @@ function tokens(keystone: Keystone): Authentication {
     redact: (text) => (token ? text.replaceAll(token.reveal(), "[redacted]") : text),
     roundTrips: () => keystone.roundTrips,
   };
-}
-
-/** A token that goes into a header: one word of visible ASCII. */
-export function headerSecret(what: string, text: string, errorClass: ErrorClass): Secret {
-  if (/^[\x21-\x7e]{1,16384}$/.test(text)) return new Secret(text);
-  throw new BmcError(errorClass, `${what} is not a token: it must be one word of plain ASCII`);
 }

@@ -3,13 +3,12 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { BootDevice, BootMode } from "../../../contract/vocabulary.ts";
 import { defined } from "../../../defined.ts";
 import type { BootDriver, BootOverride, BootRequest } from "../../operations/boot-port.ts";
-import type { IronicRequest } from "./api.ts";
-import { describeRequest } from "./fault.ts";
+import { describeRequest, type IronicRequest } from "./api.ts";
 import type { IronicNode } from "./node.ts";
 import type { NodeState } from "./node-state.ts";
 import { orUndefined } from "./optional-reading.ts";
 
-/** Ironic's names (ironic/common/boot_devices.py). */
+/** The names that Ironic uses (ironic/common/boot_devices.py). */
 const DEVICES: Readonly<Partial<Record<BootDevice, string>>> = {
   pxe: "pxe",
   disk: "disk",
@@ -78,7 +77,7 @@ function overrideOf(
   { boot_mode: mode }: NodeState,
 ): BootOverride {
   return {
-    // Null is unknown; drivers also say so when there is no override.
+    // Null means unknown. Drivers also return it if there is no override.
     device: DEVICE_NAMES.get(name ?? "") ?? "unknown",
     ...defined({
       persistent: persistent ?? undefined,

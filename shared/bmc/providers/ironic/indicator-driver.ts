@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { IndicatorDriver, IndicatorState } from "../../operations/indicator.ts";
-import type { IronicRequest } from "./api.ts";
-import { describeRequest } from "./fault.ts";
+import { describeRequest, type IronicRequest } from "./api.ts";
 import type { IronicNode } from "./node.ts";
 
 const MINOR = 63;
@@ -10,7 +9,7 @@ const MINOR = 63;
 const Indicators = z.object({
   indicators: z.array(
     z.object({
-      /** With the component, as in `led@system`. */
+      /** The name with the component, such as `led@system`. */
       name: z.string().check(z.minLength(1)),
       component: z.string(),
       readonly: z.catch(z.optional(z.boolean()), undefined),
@@ -19,10 +18,10 @@ const Indicators = z.object({
 });
 const State = z.object({ state: z.string() });
 
-/** Where an LED shows which machine it is, in order of preference. */
+/** Components whose LED shows which machine it is, in order of preference. */
 const COMPONENTS = ["system", "chassis"];
 
-/** The first indicator of the system, or else of its chassis, that can be switched. */
+/** Finds the first indicator of the system, or otherwise of its chassis, that can be switched. */
 export function ironicIndicator(node: IronicNode): IndicatorDriver {
   const listPath = node.path("/management/indicators");
   let found: string | undefined;
@@ -63,7 +62,7 @@ export function ironicIndicator(node: IronicNode): IndicatorDriver {
   };
 }
 
-/** Others are unknown to Ironic, too (ironic/common/indicator_states.py). */
+/** Other states are unknown to Ironic as well (ironic/common/indicator_states.py). */
 const STATES: ReadonlyMap<string, IndicatorState> = new Map([
   ["on", "on"],
   ["blinking", "on"],

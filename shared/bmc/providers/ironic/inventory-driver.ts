@@ -11,7 +11,7 @@ const MIB = 1024 ** 2;
 const Text = z.catch(z.optional(z.string()), undefined);
 const Amount = z.catch(z.optional(z.number().check(z.nonnegative())), undefined);
 
-/** A disk in the form of ironic-python-agent and Ironic's own inspection. */
+/** A disk in the format of ironic-python-agent and of Ironic's own inspection. */
 const Disk = z.object({
   name: Text,
   model: Text,
@@ -46,7 +46,7 @@ const Inventory = z.object({
   }),
 });
 
-/** What the node's last inspection found. */
+/** The hardware that the node's last inspection found. */
 export function ironicInventory(node: IronicNode): InventoryDriver {
   return {
     async read(signal) {

@@ -14,7 +14,7 @@ import { ironicSecureBoot } from "./secureboot-driver.ts";
 
 const CAPABILITIES = ["media", "inventory", "secureboot", "indicator", "nmi"] as const;
 
-/** A machine that Ironic manages, through Ironic: two masters of one BMC undo each other's work. */
+/** Accesses a machine that Ironic manages through Ironic, because two masters of one BMC would undo each other's work. */
 export const ironic = defineProvider({
   name: "ironic",
   capabilities: CAPABILITIES,

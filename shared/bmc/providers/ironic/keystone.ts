@@ -1,19 +1,19 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
+import type { ErrorClass } from "../../../contract/error-class.ts";
 import type { KeystoneOptions } from "../../../contract/ironic-options.ts";
 import { connectionLine, type NameOption } from "../../../contract/name-option.ts";
 import { defined } from "../../../defined.ts";
 import { INPUT_BYTES } from "../../../input-limits.ts";
-import type { Secret } from "../../../secret.ts";
+import { Secret } from "../../../secret.ts";
 import { serviceEndpoint } from "../../http/endpoint.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
 import { jsonIn } from "../../http/json-in.ts";
 import { statusError } from "../../http/status-error.ts";
 import type { ProviderContext } from "../../operations/provider.ts";
-import { headerSecret } from "./authentication.ts";
 
-/** A token answers with the whole service catalogue. */
+/** The answer with a token contains the whole service catalogue. */
 const MAX_BODY_BYTES = INPUT_BYTES.keystoneAnswer;
 
 const Refusal = z.object({ error: z.object({ message: z.string() }) });
@@ -25,7 +25,7 @@ export interface KeystoneLogin {
   readonly password: Secret;
 }
 
-/** Asks Keystone for tokens (Identity API v3, `POST /v3/auth/tokens`), each on a connection of its own. */
+/** Requests tokens from Keystone (Identity API v3, `POST /v3/auth/tokens`), each on its own connection. */
 export class Keystone {
   readonly #options: KeystoneOptions;
   readonly #login: KeystoneLogin;
@@ -73,7 +73,7 @@ export class Keystone {
           headers: { accept: "application/json", "content-type": "application/json" },
           body: JSON.stringify(tokenRequest(this.#options, this.#login)),
           doing,
-          // A token too many does no harm.
+          // An additional token does no harm.
           isWrite: false,
         },
         signal,
@@ -100,7 +100,7 @@ function tokensPath(url: string): string {
   return `${base.endsWith("/v3") ? base : `${base}/v3`}/auth/tokens`;
 }
 
-/** The scope of an application credential is its own. */
+/** The request for a token. An application credential has its own scope. */
 function tokenRequest(options: KeystoneOptions, { method, username, password }: KeystoneLogin): unknown {
   const secret = password.reveal();
   if (method === "application-credential") {
@@ -116,4 +116,10 @@ function tokenRequest(options: KeystoneOptions, { method, username, password }: 
       ? { system: { all: true } }
       : { project: { name: project, domain: { name: projectDomain } } };
   return { auth: { identity: { methods: ["password"], password: { user } }, scope } };
+}
+
+/** A token for a header: one word of visible ASCII. */
+export function headerSecret(what: string, text: string, errorClass: ErrorClass): Secret {
+  if (/^[\x21-\x7e]{1,16384}$/.test(text)) return new Secret(text);
+  throw new BmcError(errorClass, `${what} is not a token: it must be one word of plain ASCII`);
 }

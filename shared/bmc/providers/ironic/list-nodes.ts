@@ -22,7 +22,7 @@ export async function listNodes(connection: Connection, signal: AbortSignal): Pr
   const nodes: ListedNode[] = [];
   try {
     for (;;) {
-      // The link to the next page may name another host; the marker is all that is needed of it.
+      // The link to the next page may name another host; only its marker is needed.
       const marker = nodes.at(-1)?.uuid;
       const query = marker === undefined ? "fields=uuid,name" : `fields=uuid,name&marker=${marker}`;
       const parsed = Page.safeParse(await api.call({ method: "GET", path: "/nodes", query }, signal));

@@ -7,8 +7,7 @@ import {
   type MediaImage,
   refuseBeyondUrls,
 } from "../../operations/media.ts";
-import type { IronicRequest } from "./api.ts";
-import { describeRequest } from "./fault.ts";
+import { describeRequest, type IronicRequest } from "./api.ts";
 import type { IronicNode } from "./node.ts";
 import { orUndefined } from "./optional-reading.ts";
 
@@ -24,12 +23,12 @@ const Drives = z.array(
 );
 
 /**
- * Virtual media: the BMC's drive for CDs, or for USB sticks. Ironic is asked to leave the image where it is; Ironic 39 loads and serves it
- * itself all the same (ironic/conductor/rpcapi.py, `attach_virtual_media`).
+ * Virtual media: the BMC's drive for CDs or for USB sticks. Ironic is asked to leave the image in its place, but Ironic 39
+ * loads and serves it itself anyway (ironic/conductor/rpcapi.py, `attach_virtual_media`).
  */
 export function ironicMedia(node: IronicNode): MediaDriver {
   const path = node.path("/vmedia");
-  /** The image that this session inserted; the drive may have it under another URL. */
+  /** The image that this session inserted. The drive may show it with another URL. */
   let own: string | undefined;
 
   function request(image: MediaImage | undefined, drive = image?.drive): IronicRequest {

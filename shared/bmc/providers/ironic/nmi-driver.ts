@@ -1,9 +1,8 @@
 import type { NmiDriver } from "../../operations/nmi.ts";
-import type { IronicRequest } from "./api.ts";
-import { describeRequest } from "./fault.ts";
+import { describeRequest, type IronicRequest } from "./api.ts";
 import type { IronicNode } from "./node.ts";
 
-/** Whether the node's driver has it shows only when it is sent. */
+/** Sends an NMI. Whether the node's driver supports it is only known after sending it. */
 export function ironicNmi(node: IronicNode): NmiDriver {
   const request: IronicRequest = {
     method: "PUT",

@@ -3,7 +3,7 @@ import type { IronicAllowance } from "../../../contract/ironic-options.ts";
 
 const Text = z.optional(z.nullable(z.string()));
 
-/** The fields of a node that are read. Older versions lack the fields after `owner`. */
+/** The fields of a node that are used. Older versions lack the fields after `owner`. */
 export const NodeState = z.object({
   power_state: Text,
   target_power_state: Text,
@@ -11,7 +11,7 @@ export const NodeState = z.object({
   maintenance: z.optional(z.boolean()),
   maintenance_reason: Text,
   instance_uuid: Text,
-  /** The host of the conductor that holds the node's lock. */
+  /** The host of the conductor that locks the node. */
   reservation: Text,
   last_error: Text,
   owner: Text,
@@ -21,11 +21,11 @@ export const NodeState = z.object({
 });
 export type NodeState = z.infer<typeof NodeState>;
 
-/** States in which Ironic leaves a node alone; in every other one, also an unknown one, it is at work. */
+/** States in which Ironic leaves a node alone. In every other state, even an unknown one, it is at work. */
 const RESTING = /^(enroll|manageable|available|active|error|rescue|.* failed)$/;
 const IN_USE = /^(active|rescue)$/;
 
-/** Why this node must not be changed, after its name; undefined if it may be. */
+/** Why this node must not be changed, as text after its name; undefined if it may be. */
 export function refusalOf(state: NodeState, allowed: readonly IronicAllowance[]): string | undefined {
   const reason = reasons(state).find(([kind]) => !allowed.includes(kind));
   if (!reason) return undefined;

@@ -5,10 +5,10 @@ import { ChangeFailed, isFinal } from "../../operations/read-back.ts";
 import { type IronicApi, type IronicRequest, NotFound } from "./api.ts";
 import { NodeState, refusalOf } from "./node-state.ts";
 
-/** First versions of fields that older ones refuse to list. */
+/** The first versions with fields that older ones refuse to list. */
 const SINCE: Readonly<Record<string, number>> = { lessee: 65, boot_mode: 75, secure_boot: 75 };
 
-/** Within a second or two nothing else is expected to change a node. */
+/** No other change of a node is expected within a second or two. */
 const RECENT_MS = 2_000;
 /** The conductor's own work on a node takes a few requests to its BMC. */
 const SETTLE_MS = 120_000;
@@ -33,7 +33,7 @@ export class IronicNode {
     return this.#api;
   }
 
-  /** Below `/v1`. */
+  /** The node's path below `/v1`. */
   path(rest = ""): string {
     return `/nodes/${this.#name}${rest}`;
   }
@@ -46,7 +46,7 @@ export class IronicNode {
     return parsed.data;
   }
 
-  /** The last reading if it is young enough, and else a new one. */
+  /** Returns the last reading if it is recent enough; otherwise reads the node. */
   async recent(signal: AbortSignal): Promise<NodeState> {
     const latest = this.#latest;
     const isYoung = latest && this.#clock.monotonicMs() - latest.atMs <= RECENT_MS;
@@ -54,8 +54,8 @@ export class IronicNode {
   }
 
   /**
-   * Throws `usage`, which nothing that is read afterwards disproves, if the node is in use and the machine's entry does not allow
-   * changes.
+   * Checks that the node may be changed. Throws `usage`, which no later reading disproves, if the node is in use and the
+   * machine's entry does not allow changes.
    */
   async permit(signal: AbortSignal): Promise<NodeState> {
     const state = await this.recent(signal);
@@ -64,7 +64,7 @@ export class IronicNode {
     return state;
   }
 
-  /** Changes something that Ironic carries out after its answer, and waits for the end. Throws what went wrong. */
+  /** Makes a change that Ironic carries out after its answer, and waits for its end. Throws the error of a failed one. */
   async change(request: IronicRequest, signal: AbortSignal): Promise<void> {
     await this.write(request, signal);
     const endMs = this.#clock.monotonicMs() + SETTLE_MS;
@@ -83,7 +83,7 @@ export class IronicNode {
     }
   }
 
-  /** The node after a change that was accepted; the error of an Ironic that does not answer now. */
+  /** Reads the node after an accepted change. Returns the error of an Ironic that does not answer now. */
   async #look(signal: AbortSignal): Promise<NodeState | BmcError> {
     try {
       return await this.read(signal);
@@ -95,7 +95,7 @@ export class IronicNode {
     }
   }
 
-  /** Changes what a reading shows. */
+  /** Makes a change that a reading shows. */
   async write(request: IronicRequest, signal: AbortSignal): Promise<void> {
     this.#latest = undefined;
     await this.#api.call(request, signal);

@@ -8,7 +8,7 @@ import type { ProviderContext } from "../../operations/provider.ts";
 import { IronicApi } from "./api.ts";
 import { type Authentication, authenticationOf } from "./authentication.ts";
 
-/** The inventory of a large machine, with its links and sensors, takes some hundred kilobytes. */
+/** The inventory of a large machine with its links and sensors has several hundred kilobytes. */
 const MAX_BODY_BYTES = INPUT_BYTES.ironicAnswer;
 
 export interface OpenApi {
@@ -17,7 +17,7 @@ export interface OpenApi {
   readonly authentication: Authentication;
 }
 
-/** Sends nothing yet; `http` must be closed. */
+/** Opens the API without sending anything. The caller closes `http`. */
 export function openApi(connection: Connection, context: ProviderContext): OpenApi {
   const { requestTimeoutMs, ironic: options } = connection;
   const { clock, tracer = untraced, nameOption, onAccepted } = context;

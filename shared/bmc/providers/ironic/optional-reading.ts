@@ -1,6 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 
-/** Undefined where the node's driver does not offer the reading. */
+/** Resolves to undefined if the node's driver does not offer the reading. */
 export async function orUndefined<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

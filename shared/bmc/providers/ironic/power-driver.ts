@@ -6,12 +6,11 @@ import { FirstReading } from "../../http/first-reading.ts";
 import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
 import { ChangeFailed } from "../../operations/read-back.ts";
 import { effectOfPower } from "../../operations/write-proof.ts";
-import type { IronicRequest } from "./api.ts";
-import { describeRequest } from "./fault.ts";
+import { describeRequest, type IronicRequest } from "./api.ts";
 import type { IronicNode } from "./node.ts";
 import type { NodeState } from "./node-state.ts";
 
-/** Most drivers of Ironic carry out a reboot as off and on; none of them promises a cycle. */
+/** Most drivers of Ironic carry out a reboot as off and on. None of them guarantees a cycle. */
 const TARGETS: ReadonlyMap<PowerCommand, string> = new Map([
   ["on", "power on"],
   ["off", "power off"],
@@ -21,18 +20,18 @@ const TARGETS: ReadonlyMap<PowerCommand, string> = new Map([
 
 interface Pending {
   readonly command: PowerCommand;
-  /** The node's last error before the command. */
+  /** The node's error before the command. */
   readonly error: string | null | undefined;
 }
 
-/** A node's power. Ironic accepts a command and carries it out later; its failure shows in the next reading. */
+/** A node's power. Ironic accepts a command and carries it out later; a failure appears in the next reading. */
 export class IronicPower implements PowerDriver {
   readonly #node: IronicNode;
   readonly #first: FirstReading<NodeState>;
   #last: NodeState | undefined;
   #pending: Pending | undefined;
 
-  /** `state` is the node's, read just now. */
+  /** Creates a driver. `state` is the latest state of the node. */
   constructor(node: IronicNode, state: NodeState, clock: Clock) {
     this.#node = node;
     this.#first = new FirstReading(state, clock);
@@ -43,7 +42,7 @@ export class IronicPower implements PowerDriver {
     this.#last = state;
     if (state.target_power_state) return "unknown";
     if (this.#pending) {
-      // Locked before the answer, and until the end.
+      // The node is locked before the answer, and until the end.
       if (state.reservation) return "unknown";
       const { command, error } = this.#pending;
       this.#pending = undefined;
@@ -75,7 +74,7 @@ export class IronicPower implements PowerDriver {
   #request(command: PowerCommand, softTimeoutMs?: number): IronicRequest {
     const target = TARGETS.get(command);
     if (target === undefined) throw new BmcError("unsupported", `Ironic has no ${command}`);
-    // Ironic holds the node for so long; its own default would keep a forced power off waiting.
+    // Ironic locks the node for this long. Its own default would delay a forced power off.
     const timeout = softTimeoutMs === undefined ? undefined : Math.max(1, Math.ceil(softTimeoutMs / 1_000));
     return {
       method: "PUT",
@@ -91,11 +90,11 @@ function powerOf({ power_state: state }: NodeState): PowerState {
   return state === "power off" ? "off" : "unknown";
 }
 
-/** A machine that does not shut down by itself is the operation's to judge. */
+/** The failure of a command. The operation decides about a machine that does not shut down by itself. */
 function failureOf(command: PowerCommand, before: Pending["error"], state: NodeState): string | undefined {
   const { last_error: problem, provision_state: provision } = state;
   if (command === "soft-off" || command === powerOf(state) || !problem) return undefined;
-  // After a failed deployment and the like, Ironic keeps that error.
+  // Ironic keeps the error of a failed deployment and of similar failures.
   const isKept = problem === before && /( failed|^error)$/.test(provision ?? "");
   return isKept ? undefined : problem;
 }

@@ -1,12 +1,11 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { SecureBootDriver, SecureBootKeys } from "../../operations/secureboot.ts";
-import type { IronicRequest } from "./api.ts";
-import { describeRequest } from "./fault.ts";
+import { describeRequest, type IronicRequest } from "./api.ts";
 import type { IronicNode } from "./node.ts";
 
 const MINOR = 76;
 
-/** Secure Boot as Ironic last read it from the BMC, or set it. */
+/** Secure Boot as Ironic last read it from the BMC or set it. */
 export function ironicSecureBoot(node: IronicNode): SecureBootDriver {
   function request(enabled: boolean): IronicRequest {
     node.api.require(MINOR, "Secure Boot");

@@ -7,24 +7,24 @@ import type { Resource } from "./service/service.ts";
 
 const Texts = z.array(z.string());
 
-/** What one call learns about a BMC for the next. Nothing here is trusted beyond one failed request. */
+/** What one call learns about a BMC for the next one. A wrong hint causes at most one failed request. */
 export const Hint = z.object({
-  /** Path of the system, and the selector it was found with. */
+  /** The path of the system, and the selector that found it. */
   system: Path,
   selector: lenient(z.string()),
-  /** What identifies the system: another one at its path makes the rest void. */
+  /** The identity of the system. If another one has its path, the rest of the hint is invalid. */
   identity: z.catch(z.record(z.string(), z.string()), {}),
-  /** Systems that the BMC lists beside it, none of which can be reset. */
+  /** Other systems of the BMC, none of which can be reset. */
   others: lenient(z.array(Path)),
-  /** What was learned holds for this make and model only. */
+  /** The make and model that the hint is valid for. */
   manufacturer: lenient(z.string()),
   model: lenient(z.string()),
   oem: z.catch(Texts, []),
-  /** Names of quirks that answers have shown, If-Match needs among them. */
+  /** Names of quirks that answers have shown, including the need of If-Match. */
   learned: z.catch(Texts, []),
-  /** Where resets go. Without values the BMC is known to list none anywhere. */
+  /** The target of resets. Without values, the BMC is known to list none. */
   reset: lenient(z.object({ target: Path, values: lenient(Texts) })),
-  /** What the system lists for its boot override, and the mode it had last. */
+  /** The system's values for its boot override, and its last mode. */
   boot: lenient(
     z.object({
       targets: lenient(Texts),
@@ -33,17 +33,20 @@ export const Hint = z.object({
       mode: lenient(z.string()),
     }),
   ),
-  /** The resource `@Redfish.Settings` names, and whether it takes the boot override. */
+  /** The settings resource, and whether it accepts the boot override. */
   settings: lenient(z.object({ path: Path, takesOverride: lenient(z.boolean()) })),
   auth: lenient(z.enum(["basic", "session"])),
-  /** False when the BMC refused `Accept-Encoding: identity`. */
+  /** False if the BMC refused `Accept-Encoding: identity`. */
   identityEncoding: lenient(z.boolean()),
-  /** False when the BMC closes its connections after an answer. */
+  /** False if the BMC closes its connections after an answer. */
   keepAlive: lenient(z.boolean()),
-  /** The `$expand` the BMC takes, `none` where it takes none. */
+  /** The form of `$expand` that the BMC accepts; `none` if it accepts none. */
   expand: lenient(z.enum([".", "*", "none"])),
   manager: lenient(Path),
-  /** The virtual drive used last, and the form of the request it took, with what the BMC asked for. */
+  /**
+   * The virtual drive that was used last, the form of the request that it accepted, and the parameters that the BMC
+   * requested.
+   */
   media: lenient(
     z.object({
       slot: Path,
@@ -59,13 +62,13 @@ export const Hint = z.object({
 });
 export type Hint = z.infer<typeof Hint>;
 
-/** Reads a hint from anywhere; undefined when it is none. */
+/** Parses a hint from any source; undefined if it is invalid. */
 export function parseHint(value: unknown): Hint | undefined {
   const parsed = Hint.safeParse(value);
   return parsed.success ? parsed.data : undefined;
 }
 
-/** The system as a hint remembers it. What the hint does not say is absent, and read when it is needed. */
+/** The system according to a hint. Fields that the hint lacks are absent and read when they are needed. */
 export function rememberedSystem(hint: Hint): Resource<System> {
   const { boot, reset, settings } = hint;
   const ownReset = reset && isBelow(reset.target, hint.system) ? reset : undefined;
@@ -95,12 +98,12 @@ export function rememberedSystem(hint: Hint): Resource<System> {
   return { path: hint.system, value, etag: undefined };
 }
 
-/** What a hint says about a system must be about that one: a reset of another would be a wrong action. */
+/** Whether a path belongs to the system of the hint: resetting another system would be a wrong action. */
 function isBelow(path: string, system: string): boolean {
   return path.startsWith(`${system.replace(/\/$/, "")}/`) && !path.includes("..") && !path.includes("%2e");
 }
 
-/** What of the system is worth keeping for the next call. */
+/** The part of the system that is kept for the next call. */
 export function systemHint(selector: string | undefined, system: ManagedSystem) {
   const { manufacturer, model, oem } = system.identity;
   const boot = system.last.value.Boot;

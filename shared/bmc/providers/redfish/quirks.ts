@@ -3,10 +3,10 @@ import { type QuirkNote, quirks } from "./service/behaviour-quirks.ts";
 import { etagRepairs } from "./service/etag.ts";
 import { messageQuirks } from "./service/message-quirks.ts";
 
-/** Differences that need no telling apart, because the way they call for does no harm anywhere. */
+/** Differences that need not be detected, because handling them does no harm anywhere. */
 const EVERYWHERE: readonly QuirkNote[] = notes;
 
-/** Every quirk that this provider knows of, for documentation. */
+/** Every quirk that this provider knows, for documentation. */
 export const quirkNotes: readonly QuirkNote[] = [
   ...quirks,
   ...messageQuirks,

@@ -33,7 +33,11 @@ const CLOSE_MS = 5_000;
  * Redfish (DMTF DSP0266) over one kept-alive connection. With a hint and basic authentication, opening sends
  * nothing: the first operation's own request proves BMC, path and password.
  */
-export const redfish = defineProvider({ name: "redfish", capabilities: capabilitiesOf(REDFISH_DRIVERS), open });
+export const redfish = defineProvider({
+  name: "redfish",
+  capabilities: capabilitiesOf(REDFISH_DRIVERS),
+  open,
+});
 
 async function open(
   connection: Connection,
@@ -62,7 +66,7 @@ async function open(
     );
     release.add(authentication);
     const service = new Service(http, authentication, clock, context.onAccepted);
-    // What accepted a change is the machine, whatever else the BMC lists while it restarts.
+    // The machine that accepted a change is the right one, whatever else the BMC lists while it restarts.
     const changed = parseHint(context.changed);
     const selector = changed?.system ?? options.system;
     let others: readonly string[] = hint?.others ?? [];
@@ -145,7 +149,7 @@ export function accountOf({ username, password }: Connection): Account | undefin
   return { username, password };
 }
 
-/** The system as a hint remembers it, without a request; else as it is found now. */
+/** The system according to a hint, without a request; otherwise as it is found now. */
 async function openSystem(
   options: Pick<ManagedSystemOptions, "service" | "clock" | "isOneOfSeveral" | "onOther">,
   known: Known,
@@ -166,7 +170,7 @@ async function openSystem(
     if (difference !== undefined) throw otherSystem(first.path, difference);
     return new ManagedSystem({ ...unknown, first });
   } catch (thrown) {
-    // The login works, and is good for the change of its own password.
+    // The login works and is sufficient to change its own password.
     const refused = BmcError.from(thrown);
     if (refused.class !== "auth" || service.accountToChange === undefined) throw thrown;
     const first = { path: SYSTEMS, value: {}, etag: undefined };
@@ -174,14 +178,14 @@ async function openSystem(
   }
 }
 
-/** Which of several systems it is, for people. */
+/** Which of several systems was selected, for people. */
 function describeChoice({ path, known }: ManagedSystem, others: readonly string[]): string {
   const { SerialNumber: serial, UUID: uuid } = known;
   const identity = serial === undefined ? uuid && ` (UUID ${uuid})` : ` (serial number ${serial})`;
   return `system ${path}${identity ?? ""}${others.length > 0 ? `, not ${others.join(", ")}` : ""}`;
 }
 
-/** Logs out, then frees the connection, once, within `CLOSE_MS`. */
+/** Logs out and then closes the connection, once, within `CLOSE_MS`. */
 export function releaseOnce(http: Pick<HttpClient, "close">) {
   let authentication: Authentication | undefined;
   let done: Promise<void> | undefined;
@@ -189,7 +193,7 @@ export function releaseOnce(http: Pick<HttpClient, "close">) {
     try {
       await withTimeout(CLOSE_MS, new AbortController().signal, async () => authentication?.close());
     } catch (error) {
-      // The logout itself never throws; only its time can run out, and the connection goes either way.
+      // The logout itself never throws. Only its time can expire, and the connection is closed in any case.
       if (!(error instanceof TimeoutReached)) throw error;
     } finally {
       await http.close();

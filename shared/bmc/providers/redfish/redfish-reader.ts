@@ -6,9 +6,12 @@ import { Authentication } from "./service/authentication.ts";
 import { type HttpAnswer, HttpClient } from "./service/http-client.ts";
 import { Service } from "./service/service.ts";
 
-/** Reads resources as they are, whatever they are. */
+/** Reads resources of any kind without interpreting them. */
 export interface RedfishReader {
-  /** `lane` is one of the connections, which sends one request at a time. Only refused credentials throw, and no answer. */
+  /**
+   * Reads a path. `lane` is one of the connections, which sends one request at a time. Throws only for refused credentials
+   * and for no answer.
+   */
   get(path: string, lane: number, signal: AbortSignal, maxBytes?: number): Promise<HttpAnswer>;
   /** The path of a link on this BMC; undefined if it leads elsewhere. */
   localPath(link: string | undefined): string | undefined;
@@ -16,7 +19,7 @@ export interface RedfishReader {
   close(): Promise<void>;
 }
 
-/** Connections with one login between them. Sends nothing yet. */
+/** Opens several connections with a shared login. Sends nothing yet. */
 export function openRedfishReader(
   connection: Connection,
   context: ProviderContext,

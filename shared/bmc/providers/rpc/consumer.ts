@@ -6,14 +6,14 @@ import { type RpcCall, type RpcResponse, readResponse, refusalOf, requestBody } 
 import { headerNames, signatureHeaders } from "./signature.ts";
 import { formatTimestamp } from "./timestamp.ts";
 
-/** The webhook in place of a machine's BMC: one signed request per call. */
+/** The webhook that replaces a machine's BMC, with one signed request per call. */
 export type RpcConsumer = ReturnType<typeof rpcConsumer>;
 
 interface ConsumerOptions {
-  /** How the consumer knows the machine. */
+  /** The consumer's name of the machine. */
   readonly host: string;
   readonly clock: Clock;
-  /** Called with every change that the consumer accepts. */
+  /** Called for every change that the consumer accepts. */
   readonly onAccepted: (() => void) | undefined;
 }
 
@@ -49,7 +49,7 @@ export function rpcConsumer(
     return readResponse({ answer, doing: call.method, effect, nowMs: clock.now() });
   }
 
-  /** Later ones replace earlier ones of the same name. */
+  /** The headers of a request. Later ones replace earlier ones with the same name. */
   function headersAt(nowMs: number): Readonly<Record<string, string>> {
     const fixed = Object.entries(given).map(([name, values]) => {
       return [name, values.map((value) => value.reveal()).join(",")] as const;
@@ -74,7 +74,7 @@ export function rpcConsumer(
   }
 
   return {
-    /** Sees that the consumer answers as one; what it says about the ping itself does not matter. */
+    /** Checks that the consumer answers in the right format. Its answer to the ping does not matter. */
     async ping(signal: AbortSignal): Promise<void> {
       await send({ method: "ping" }, undefined, signal);
     },

@@ -28,7 +28,7 @@ export const rpcPower = (consumer: RpcConsumer): PowerDriver => ({
     const state = result.trim().toLowerCase();
     return state === "on" || state === "off" ? state : "unknown";
   },
-  // The protocol has no way to ask what a consumer offers.
+  // The protocol cannot ask what a consumer offers.
   plan: async (command) => `setPowerState ${STATES[command]}`,
   send: (command, signal) =>
     consumer.write({ method: "setPowerState", params: { state: STATES[command] } }, signal),
@@ -39,7 +39,7 @@ function describe(result: unknown): string {
   return Array.isArray(result) ? "a list" : `a value of type ${typeof result}`;
 }
 
-/** The boot override through the consumer's `setBootDevice`, which has no counterpart that reads. */
+/** Sets the boot override through the consumer's `setBootDevice`. There is no call to read it. */
 export const rpcBoot = (consumer: RpcConsumer): BootDriver => ({
   read: async () => undefined,
   plan: async (request) => `setBootDevice ${JSON.stringify(bootParams(request))}`,
@@ -49,14 +49,14 @@ export const rpcBoot = (consumer: RpcConsumer): BootDriver => ({
 
 type ParamsOf<Method> = Extract<RpcCall, { method: Method; params: unknown }>["params"];
 
-/** The protocol knows EFI or not; a mode that is to stay as it is goes out as not, which is its default. */
+/** The parameters of a boot device. The protocol only distinguishes EFI; `keep` is sent as false, which is its default. */
 function bootParams({ device, persistent, mode }: BootRequest): ParamsOf<"setBootDevice"> {
   return { device, persistent, efiBoot: mode === "uefi" };
 }
 
-/** Virtual media through the consumer's `setVirtualMedia`; as in Rufio, an empty URL ejects. */
+/** Virtual media through the consumer's `setVirtualMedia`. Like in Rufio, an empty URL ejects. */
 export function rpcMedia(consumer: RpcConsumer): MediaDriver {
-  /** Kinds are Redfish's (bmclib, `SetVirtualMedia`). */
+  /** The kinds are those of Redfish (bmclib, `SetVirtualMedia`). */
   const paramsOf = (drive: MediaDrive | undefined, url = ""): ParamsOf<"setVirtualMedia"> => ({
     mediaUrl: url,
     kind: drive?.type === "usb" ? "USBStick" : "CD",

@@ -7,12 +7,12 @@ import { leavesOpen, type WriteEffect } from "../../operations/write-proof.ts";
 
 declare global {
   interface JSON {
-    /** ECMAScript 2026 (JSON.parse source text access): a value that is written as the text it is given. */
+    /** ECMAScript 2026 (JSON.parse source text access): a value that is written exactly as the given text. */
     rawJSON(text: string): object;
   }
 }
 
-/** One call of the consumer, without its ID and host. */
+/** One call to the consumer, without its ID and host. */
 export type RpcCall =
   | { readonly method: "ping" }
   | { readonly method: "getPowerState" }
@@ -26,15 +26,15 @@ export type RpcCall =
       readonly params: { readonly mediaUrl: string; readonly kind: string };
     };
 
-/** A request's body: the call alone or, where the options say so, inside the payload that they give. */
+/** The body of a request: the call itself or, if the options say so, the given payload around it. */
 export function requestBody(call: RpcCall, id: bigint, host: string, embed: RpcOptions["embed"]): string {
-  // The ID counts nanoseconds, which are beyond the whole numbers that JavaScript writes.
+  // The ID counts nanoseconds, which exceed JavaScript's exact whole numbers.
   const request = { id: JSON.rawJSON(String(id)), host, ...call };
   if (!embed) return JSON.stringify(request);
   return JSON.stringify(placed(embed.payload, embed.path.split("."), request));
 }
 
-/** A copy of `into` with `value` at the path; what is missing on the way is made. */
+/** A copy of `into` with `value` at the path. Missing parts of the path are created. */
 function placed(into: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
   if (key === undefined) return value;
   if (Array.isArray(into)) {
@@ -50,7 +50,7 @@ function placed(into: unknown, [key, ...rest]: readonly string[], value: unknown
   return Object.fromEntries([...fields, [key, placed(fields.get(key), rest, value)]]);
 }
 
-/** bmclib sends both fields; others send words alone, or the code as text. */
+/** bmclib sends both fields; other consumers send only words, or the code as text. */
 const RpcError = z.union([
   z.object({
     code: z.optional(z.union([z.number(), z.string()])),
@@ -62,7 +62,7 @@ const RpcError = z.union([
   ),
 ]);
 
-/** What a consumer answers. Its ID and host are not compared with the request's, as the peers do not either. */
+/** An answer of a consumer. Its ID and host are not compared with the request's; other clients do not compare them either. */
 export const RpcResponse = z.object({
   result: z.optional(z.unknown()),
   error: z.nullish(RpcError),
@@ -71,16 +71,14 @@ export type RpcResponse = z.infer<typeof RpcResponse>;
 
 interface Exchange {
   readonly answer: HttpAnswer;
-  /** What was asked, for messages. */
+  /** What the call does, for messages. */
   readonly doing: string;
-  /** Undefined for a reading. */
+  /** The effect of a write; undefined for a read. */
   readonly effect: WriteEffect | undefined;
   readonly nowMs: number;
 }
 
-/**
- * Reads an answer; its `error` is left to `refusalOf`. Throws on any status but 200 and on anything but the shape.
- */
+/** Reads an answer; `refusalOf` handles its `error`. Throws for any status but 200 and for any other format. */
 export function readResponse({ answer, doing, effect, nowMs }: Exchange): RpcResponse {
   const text = answer.body.toString("utf8");
   const parsed = parse(text);
@@ -93,7 +91,7 @@ export function readResponse({ answer, doing, effect, nowMs }: Exchange): RpcRes
   });
 }
 
-/** The consumer's refusal, if it is one: a code that is not 0, or words without a code. */
+/** The consumer's refusal, if it is one: a code other than 0, or words without a code. */
 export function refusalOf(
   response: RpcResponse,
   doing: string,

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { RpcOptions, RpcSignature } from "../../../contract/connection.ts";
 
-/** The names that requests to a consumer have. */
+/** The header names of requests to a consumer. */
 export interface HeaderNames {
   readonly timestamp: string;
   readonly signature: string;
@@ -27,12 +27,12 @@ export function headerNames({ naming, timestampHeader, signature }: RpcOptions):
   };
 }
 
-/** Names to values; names in any case. */
+/** Header values by name, in any case. */
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * The signature headers of a request: for each algorithm the HMACs over the body and, right after it, the values of
- * the included headers, one for each secret. With the algorithm in neither header share one name, as in bmclib.
+ * The signature headers of a request. Each algorithm has one HMAC per secret over the body followed by the values of the
+ * included headers. If neither header contains the algorithm, they share one name, like in bmclib.
  */
 export function signatureHeaders(
   { secrets, algorithmInHeader, algorithmInValue }: RpcSignature,
@@ -54,7 +54,7 @@ export function signatureHeaders(
   return result;
 }
 
-/** A header that the request does not have adds nothing. */
+/** The value of a header; a missing header adds nothing. */
 function headerValue(headers: Headers, name: string): string {
   const wanted = name.toLowerCase();
   return Object.entries(headers).find(([key]) => key.toLowerCase() === wanted)?.[1] ?? "";

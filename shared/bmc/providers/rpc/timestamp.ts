@@ -18,7 +18,7 @@ const two = (value: number) => String(value).padStart(2, "0");
 const hour12 = (time: Date) => time.getUTCHours() % 12 || 12;
 const nameIn = (names: readonly string[], index: number) => names[index] ?? "";
 
-/** How each element of a layout is written. The time is UTC, so an offset is `Z` or zero. */
+/** The format of each element of a layout. The time is UTC, so an offset is `Z` or zero. */
 const ELEMENTS: Readonly<Record<string, (time: Date) => string>> = {
   January: (time) => nameIn(MONTHS, time.getUTCMonth()),
   Jan: (time) => nameIn(MONTHS, time.getUTCMonth()).slice(0, 3),
@@ -52,8 +52,8 @@ const FRACTION = /^([.,])(0+|9+)(?!\d)/;
 const LONGEST_FIRST = Object.keys(ELEMENTS).toSorted((a, b) => b.length - a.length);
 
 /**
- * A time in UTC as a layout of Go's time package has it, which is how bmclib and Rufio configure the time stamp:
- * the layout is what the moment 2006-01-02 15:04:05 looks like. Other text is copied.
+ * Formats a time in UTC with a layout of Go's time package, which bmclib and Rufio use to configure the time stamp. The
+ * layout is the notation of the moment 2006-01-02 15:04:05. Other text is copied.
  */
 export function formatTimestamp(layout: string, ms: number): string {
   const time = new Date(ms);
@@ -75,7 +75,9 @@ export function formatTimestamp(layout: string, ms: number): string {
   return text;
 }
 
-/** Zeros keep their places, nines drop trailing zeros and, with them all, the separator. */
+/**
+ * Formats a fraction of a second. Zeros keep their places; nines drop trailing zeros and, if all are dropped, the separator.
+ */
 function formatFraction([, separator = ".", digits = ""]: RegExpExecArray, time: Date): string {
   const nanoseconds = `${String(time.getUTCMilliseconds()).padStart(3, "0")}000000`;
   const places = nanoseconds.slice(0, digits.length);

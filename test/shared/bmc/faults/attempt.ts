@@ -46,6 +46,5 @@ export async function eventually(condition: () => boolean): Promise<void> {
 
 export const OFF = { verb: "off", mode: "hard", softTimeoutMs: 0, timeoutMs: 60_000 } as const;
 export const ON = { verb: "on", timeoutMs: 60_000 } as const;
-export const CYCLE = { verb: "cycle", offDurationMs: 0, timeoutMs: 60_000 } as const;
 export const RESET = { verb: "reset", onIfOff: false, timeoutMs: 60_000 } as const;
 export const PXE_ONCE = { device: "pxe", persistent: false, mode: "uefi" } as const;

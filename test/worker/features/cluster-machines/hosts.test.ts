@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { connectionRedactor } from "../../../../worker/machines/printed-secrets.ts";
+import { connectionRedactor } from "../../../../worker/machines/launch-credentials.ts";
 import { resolveMachine } from "../../../../worker/machines/resolve-machine.ts";
 import { allowNamespaces, bindClaim, createHost, detached, HOSTS, METAL3, stateOf } from "./host-lab.ts";
 import {

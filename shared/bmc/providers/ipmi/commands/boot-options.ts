@@ -10,7 +10,7 @@ const SELECTOR_MASK = 0x0f;
 /** Selector "primary remote media", which some BMCs use for the first UEFI disk. */
 export const REMOTE_MEDIA = 0x09;
 
-/** Boot device selectors (IPMI 2.0 table 28-14, parameter 5 data 2) that name exactly one of our devices. */
+/** The boot device selectors (IPMI 2.0 table 28-14, parameter 5 data 2) that mean exactly one of our devices. */
 const SELECTORS: ReadonlyMap<BootDevice, number> = new Map([
   ["none", 0x00],
   ["pxe", 0x01],
@@ -22,7 +22,7 @@ const SELECTORS: ReadonlyMap<BootDevice, number> = new Map([
   ["floppy", 0x0f],
 ]);
 
-/** The boot flags, parameter 5, without BIOS verbosity, locks and the like, which are left at zero. */
+/** The boot flags, parameter 5. BIOS verbosity, locks and similar flags are left at zero. */
 export interface BootFlags {
   readonly valid: boolean;
   readonly persistent: boolean;
@@ -31,7 +31,7 @@ export interface BootFlags {
   readonly selector: number;
 }
 
-/** The selector of a device. Throws `unsupported` for a device that IPMI has no word for. */
+/** The selector of a device. Throws `unsupported` for a device that IPMI does not have. */
 export function selectorOf(device: BootDevice): number {
   const selector = SELECTORS.get(device);
   if (selector !== undefined) return selector;
@@ -42,13 +42,13 @@ export function selectorOf(device: BootDevice): number {
   throw new BmcError("unsupported", `IPMI cannot boot from ${device}: ${reason}`);
 }
 
-/** Five bytes: flags, selector, three zeros. */
+/** Encodes boot flags as five bytes: flags, selector and three zeros. */
 export function encodeBootFlags({ valid, persistent, efi, selector }: BootFlags): Buffer {
   const flags = (valid ? VALID : 0) | (persistent ? PERSISTENT : 0) | (efi ? EFI : 0);
   return Buffer.from([flags, selector << 2, 0, 0, 0]);
 }
 
-/** Throws `protocol` when the two bytes that matter are not there. */
+/** Decodes boot flags. Throws `protocol` if the two significant bytes are missing. */
 export function decodeBootFlags(bytes: Buffer): BootFlags {
   if (bytes.length < 2) throw new BmcError("protocol", "the boot flags are shorter than two bytes");
   const flags = bytes.readUInt8(0);
@@ -60,7 +60,7 @@ export function decodeBootFlags(bytes: Buffer): BootFlags {
   };
 }
 
-/** The override that boot flags stand for; flags that are not valid are no override, whatever they hold. */
+/** The override that boot flags describe. Flags that are not valid mean no override. */
 export function overrideOf(flags: BootFlags): BootOverride {
   if (!flags.valid || flags.selector === 0) return { device: "none" };
   const found = [...SELECTORS].find(([, selector]) => selector === flags.selector);
@@ -71,7 +71,7 @@ export function overrideOf(flags: BootFlags): BootOverride {
   };
 }
 
-/** "Parameter not supported" (section 28.13); some BMCs answer so until the flags are set. */
+/** The code for "Parameter not supported" (section 28.13). Some BMCs answer with it until the flags are set. */
 export const NO_BOOT_FLAGS = 0x80;
 
 /** Get System Boot Options, parameter 5 (section 28.13). */
@@ -80,7 +80,7 @@ export const GET_BOOT_FLAGS = ipmiCommand("Get System Boot Options", NetFn.chass
   needs: "operator",
 });
 
-/** The boot flags out of its answer: version, parameter and lock bit, flags. */
+/** Reads the boot flags from the answer: version, parameter and lock bit, flags. */
 export function parseBootFlags(data: Buffer): BootFlags {
   if (data.length < 2 || (data.readUInt8(1) & 0x7f) !== 0x05) {
     throw new BmcError("protocol", "Get System Boot Options: the answer is not about the boot flags");

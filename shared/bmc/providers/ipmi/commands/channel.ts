@@ -16,11 +16,11 @@ export interface Answer {
   readonly command: Command;
   readonly completionCode: number;
   readonly data: Buffer;
-  /** The privilege level of the session that it came in; absent for those that no session carried. */
+  /** The privilege level of the session; absent if the answer came without a session. */
   readonly level?: Privilege;
 }
 
-/** For a span: the completion code as the specification writes it. */
+/** The completion code in the specification's notation, for a span. */
 export function codeOf({ completionCode }: Answer): SpanAttributes {
   const code = `0x${completionCode.toString(16).padStart(2, "0")}`;
   return {
@@ -29,16 +29,16 @@ export function codeOf({ completionCode }: Answer): SpanAttributes {
   };
 }
 
-/** What carries commands to one BMC: a session of this project's own, or a program. */
+/** A channel for commands to one BMC: a session of this project, or a program. */
 export interface CommandChannel {
   /**
-   * The answers in the order of the commands, whatever their completion codes. The commands must not depend on
-   * each other's order: they may travel together, and a BMC may handle packets concurrently.
+   * Returns the answers in the order of the commands, whatever their completion codes. The commands must not depend on each
+   * other's order: they may be sent together, and a BMC may handle packets concurrently.
    */
   run(commands: readonly Command[], signal: AbortSignal): Promise<readonly Answer[]>;
 }
 
-/** The channel, which calls back with every command that the BMC accepted and that changes something. */
+/** Wraps a channel to call back for every command that the BMC accepted and that changes something. */
 export function notingChanges(channel: CommandChannel, onAccepted: (() => void) | undefined): CommandChannel {
   return {
     async run(commands, signal) {
@@ -51,12 +51,12 @@ export function notingChanges(channel: CommandChannel, onAccepted: (() => void) 
   };
 }
 
-/** Pauses before a read that was refused for the moment is sent again. */
+/** Pauses before a read that was temporarily refused is sent again. */
 const PAUSES_MS = [250, 500, 1_000, 2_000, 2_000] as const;
 
 /**
- * The channel, which asks again for some seconds what the BMC refuses for a moment. Each command has these pauses once in the
- * life of the channel, so that a BMC that always refuses costs no more.
+ * Wraps a channel to repeat, for some seconds, commands that the BMC refuses temporarily. Each command gets these pauses
+ * once per channel, so that a BMC that always refuses costs no more.
  */
 export function askingAgain(channel: CommandChannel, clock: Clock): CommandChannel {
   const pauses = new Map<string, number>();
@@ -89,21 +89,21 @@ function isPassing(code: number): boolean {
   return PASSING.has(code) || code === NOT_IN_PRESENT_STATE;
 }
 
-/** The BMC answers other commands, and this one not. */
+/** The BMC answers other commands, but not this one. */
 export class UnansweredCommand extends BmcError {
   constructor(name: string, cause: unknown) {
     super("bmc", `${name}: no answer, although the BMC answers other commands`, { cause });
   }
 }
 
-/** How many unanswered commands, each of which costs seconds, one reading has. */
+/** The maximum number of unanswered commands in one reading; each of them takes seconds. */
 const MOST_UNANSWERED = 2;
 
-/** Tells refusals of one part, such as a record, from what ends a whole reading. */
+/** Distinguishes the refusal of one part, such as a record, from an error that ends a whole reading. */
 export class PartRefusals {
   #unanswered = 0;
 
-  /** `thrown` as an error of one part, without which the others can be read; throws every other error. */
+  /** Returns `thrown` as the error of one part that the others do not need. Throws every other error. */
   of(thrown: unknown): BmcError {
     if (thrown instanceof RefusedCommand) return thrown;
     if (thrown instanceof UnansweredCommand) this.#unanswered += 1;
@@ -112,13 +112,13 @@ export class PartRefusals {
   }
 }
 
-/** The data of an answer. Throws what its completion code means. */
+/** The data of an answer. Throws an error for a completion code other than success. */
 export function dataOf(answer: Answer): Buffer {
   if (answer.completionCode === COMPLETED) return answer.data;
   throw completionError(answer.command, answer.completionCode, answer.level);
 }
 
-/** One command and its answer, whatever its completion code. */
+/** Sends one command. Resolves to its answer, whatever the completion code. */
 export async function exchange(
   channel: CommandChannel,
   command: Command,
@@ -129,7 +129,7 @@ export async function exchange(
   return answer;
 }
 
-/** One command and the data of its answer. Rejects with what a completion code other than success means. */
+/** Sends one command. Resolves to the data of its answer; rejects for a completion code other than success. */
 export async function request(
   channel: CommandChannel,
   command: Command,
@@ -138,7 +138,7 @@ export async function request(
   return dataOf(await exchange(channel, command, signal));
 }
 
-/** Sends a command that reads; undefined where the BMC does not know it. */
+/** Sends a command that reads. Resolves to undefined if the BMC does not know it. */
 export async function requestIfKnown(
   channel: CommandChannel,
   command: Command,

@@ -8,13 +8,13 @@ import { INVALID_FIELD, NOT_IN_PRESENT_STATE, OUT_OF_RANGE } from "./completion-
 /** Get Chassis Status (IPMI 2.0 section 28.2). */
 export const GET_CHASSIS_STATUS = ipmiCommand("Get Chassis Status", NetFn.chassis, 0x01);
 
-/** Power out of a Get Chassis Status answer: bit 0; the other bits are faults and policies. */
+/** Reads the power from an answer of Get Chassis Status: bit 0; the other bits are faults and policies. */
 export function parseChassisStatus(data: Buffer): PowerState {
   if (data.length < 1) throw new BmcError("protocol", "Get Chassis Status: the answer is empty");
   return (data.readUInt8(0) & 0x01) === 0 ? "off" : "on";
 }
 
-/** Bits of the second byte, in the order of the specification. */
+/** The bits of the second byte in the specification's order. */
 const POWER_EVENTS = [
   "AC failed",
   "power overload",
@@ -23,7 +23,7 @@ const POWER_EVENTS = [
   "powered on by an IPMI command",
 ] as const;
 
-/** What last happened to the power, out of a Get Chassis Status answer: more than one may have. */
+/** Reads the last power events from an answer of Get Chassis Status; there may be several. */
 export function parseLastPowerEvent(data: Buffer): readonly string[] {
   if (data.length < 2)
     throw new BmcError("protocol", "Get Chassis Status: the answer is shorter than 2 bytes");
@@ -31,10 +31,10 @@ export function parseLastPowerEvent(data: Buffer): readonly string[] {
   return POWER_EVENTS.filter((_, bit) => ((bits >> bit) & 1) === 1);
 }
 
-/** Get System Restart Cause (section 28.11), which a BMC need not have. */
+/** Get System Restart Cause (section 28.11), which is optional. */
 export const GET_SYSTEM_RESTART_CAUSE = ipmiCommand("Get System Restart Cause", NetFn.chassis, 0x07);
 
-/** By code. */
+/** Restart causes by code. */
 const RESTART_CAUSES: readonly string[] = [
   "unknown cause",
   "chassis control command",
@@ -50,7 +50,7 @@ const RESTART_CAUSES: readonly string[] = [
   "power on by the real-time clock",
 ];
 
-/** The words for a restart cause, which the event log has as well (table 42-3, sensor type 0x1d). */
+/** Describes a restart cause. The event log uses the same codes (table 42-3, sensor type 0x1d). */
 export function restartCause(code: number): string {
   const number = code & 0x0f;
   return RESTART_CAUSES[number] ?? `unknown cause (reserved code 0x${number.toString(16)})`;
@@ -63,7 +63,7 @@ export function parseRestartCause(data: Buffer): string {
 
 export type ChassisAction = PowerCommand | "nmi";
 
-/** Its actions (section 28.3), with their names in the specification. */
+/** The actions (section 28.3) with their names in the specification. */
 const ACTIONS: Readonly<Record<ChassisAction, { code: number; title: string }>> = {
   off: { code: 0x00, title: "power down" },
   on: { code: 0x01, title: "power up" },
@@ -75,14 +75,14 @@ const ACTIONS: Readonly<Record<ChassisAction, { code: number; title: string }>> 
 
 const NO_CYCLE: Refusal = { class: "unsupported", reason: "the BMC does not offer it" };
 
-/** How BMCs refuse an action that they do not have, on a machine that is on. An unspecified error is no such proof. */
+/** How BMCs refuse an action that they do not have, on a machine that is on. An unspecified error does not prove this. */
 const REFUSED_CYCLE: Readonly<Record<number, Refusal>> = {
   [INVALID_FIELD]: NO_CYCLE,
   [OUT_OF_RANGE]: NO_CYCLE,
   [NOT_IN_PRESENT_STATE]: NO_CYCLE,
 };
 
-/** Actions that do something again when their packet comes twice. */
+/** Actions that have another effect when their packet arrives twice. */
 const NOT_IDEMPOTENT: ReadonlySet<ChassisAction> = new Set(["cycle", "reset", "nmi"]);
 
 export function chassisControl(action: ChassisAction): Command {
@@ -91,12 +91,12 @@ export function chassisControl(action: ChassisAction): Command {
     needs: "operator",
     effect: NOT_IDEMPOTENT.has(action) ? "once" : "set",
     acts: effectOfPower(action) === "command",
-    // Optional (section 28.3): the caller then uses power down and power up.
+    // The action is optional (section 28.3). The caller then uses power down and power up.
     ...(action === "cycle" && { refusals: REFUSED_CYCLE }),
   });
 }
 
-/** Such as `Chassis Control: power down (0x00)`. */
+/** Describes the command, such as `Chassis Control: power down (0x00)`. */
 export function describeChassisControl(action: ChassisAction): string {
   const { code, title } = ACTIONS[action];
   return `Chassis Control: ${title} (0x0${code})`;

@@ -14,27 +14,27 @@ export const NetFn = {
   group: 0x2c,
 } as const;
 
-/** One IPMI command, and what the session must know to carry it out well. */
+/** One IPMI command with what the session must know to send it. */
 export interface Command {
   /** The command's name in the specification, for messages. */
   readonly name: string;
   readonly netFn: number;
   readonly command: number;
   readonly data: Uint8Array;
-  /** The level a session needs for it (IPMI 2.0 appendix G). */
+  /** The privilege level that the command requires (IPMI 2.0 appendix G). */
   readonly needs: Privilege;
   /**
-   * What sending it a second time does: nothing new to read or to set, but `once` would do something again,
-   * so its packet is never repeated.
+   * The effect of sending it a second time. `read` and `set` are harmless; `once` would repeat an action, so its packet is
+   * never repeated.
    */
   readonly effect: "read" | "set" | "once";
-  /** True for what does something each time it is carried out: a refusal is no reason to send it again. */
+  /** Set if the command acts each time it is carried out, so that a refused one must not be sent again. */
   readonly acts?: boolean;
-  /** True for what only makes way for another command: taken alone, it changes nothing. */
+  /** Set if the command only prepares another one. On its own, it changes nothing. */
   readonly prepares?: boolean;
-  /** True for the reading of one sensor of many, whose unspecified error says that the part is absent. */
+  /** Set for reading one of many sensors. An unspecified error then means that the part is absent. */
   readonly ofPart?: boolean;
-  /** True when `data` holds a secret, which must not get into arguments or messages. */
+  /** Set if `data` contains a secret, which must not get into arguments or messages. */
   readonly secret?: boolean;
   /** Meanings of command-specific completion codes (0x80 to 0xBE). */
   readonly refusals?: Readonly<Record<number, Refusal>>;
@@ -45,7 +45,7 @@ export interface Refusal {
   readonly reason: string;
 }
 
-/** A command that reads, without data, for every user; `rest` says what is different. */
+/** Defines a read command without data, for every user; `rest` overrides this. */
 export function ipmiCommand(
   name: string,
   netFn: number,

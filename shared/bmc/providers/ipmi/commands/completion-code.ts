@@ -24,7 +24,7 @@ export const INSUFFICIENT_PRIVILEGE = 0xd4;
 export const NOT_IN_PRESENT_STATE = 0xd5;
 export const UNSPECIFIED = 0xff;
 
-/** Completion codes that every command may answer (IPMI 2.0 table 5-2). */
+/** Completion codes that every command may return (IPMI 2.0 table 5-2). */
 const REFUSALS: Readonly<Record<number, Refusal>> = {
   [NODE_BUSY]: { class: "busy", reason: "the BMC is busy" },
   [INVALID_COMMAND]: { class: "unsupported", reason: "the BMC does not know the command" },
@@ -44,13 +44,13 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   214: { class: "unsupported", reason: "the function is disabled on this BMC" },
 };
 
-/** What BMCs answer to a read of a record's part that is larger than they can give. */
+/** Codes that BMCs return if they are asked for a larger part of a record than they can return. */
 export const TOO_LARGE: ReadonlySet<number> = new Set([
   ...[WRONG_LENGTH, REQUEST_TOO_LONG, OUT_OF_RANGE, CANNOT_RETURN_SO_MANY],
   ...[INVALID_FIELD, TIMED_OUT, UNSPECIFIED],
 ]);
 
-/** What a BMC answers for a moment: while it starts, is overloaded or updates its data. */
+/** Codes that BMCs return temporarily: while they start, are overloaded or update their data. */
 export const PASSING: ReadonlySet<number> = new Set([
   ...[NODE_BUSY, TIMED_OUT, OUT_OF_SPACE, NO_ANSWER_PROVIDED],
   ...[DATA_UPDATE, FIRMWARE_UPDATE, STARTING, UNSPECIFIED],
@@ -66,13 +66,13 @@ export class RefusedCommand extends BmcError {
   }
 }
 
-/** `level` is that of the session. */
+/** The error of a completion code; `level` is the session's. */
 export function completionError(command: Command, code: number, level?: Privilege): RefusedCommand {
   const { class: errorClass, reason } = refusalOf(command, code, level);
   const hex = code.toString(16).toUpperCase().padStart(2, "0");
   return new RefusedCommand(command, errorClass, `${command.name}: ${reason} (completion code 0x${hex})`, {
     uncertain: leavesOpen("ipmi", code, effectOf(command)),
-    // Commands are answered in a session: the login was taken.
+    // Commands are answered within a session, so the login was accepted.
     refused: "right",
   });
 }
@@ -84,7 +84,7 @@ function effectOf({ effect }: Command): WriteEffect | undefined {
 
 const LEVELS: readonly Privilege[] = ["user", "operator", "administrator"];
 
-/** For people, with the way out. `level` is the session's, which is below `needs` if absent. */
+/** Explains missing privileges and how to get them. `level` is the session's level, which is below `needs` if it is absent. */
 export function tooLittlePrivilege(needs: Privilege, level?: Privilege): string {
   const isBelow = level === undefined || PRIVILEGE_LEVELS[level] < PRIVILEGE_LEVELS[needs];
   const next = isBelow ? needs : LEVELS[LEVELS.indexOf(level) + 1];

@@ -2,7 +2,7 @@ import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { Connection } from "../../../../contract/connection.ts";
 import type { Secret } from "../../../../secret.ts";
 
-/** IPMI 2.0 sections 22.28 and 22.30. */
+/** The longest user name and password (IPMI 2.0 sections 22.28 and 22.30). */
 export const USERNAME_BYTES = 16;
 const PASSWORD_BYTES = 20;
 
@@ -10,11 +10,13 @@ export interface Credentials {
   readonly username: Buffer;
   /** At most 20 bytes. */
   readonly password: Buffer;
-  /** 20 bytes; absent when the BMC has no key of its own and the user's serves. */
+  /** 20 bytes; absent if the BMC has no key of its own and uses the user's. */
   readonly kg: Buffer | undefined;
 }
 
-/** Throws `usage` for what IPMI cannot carry, so that nothing is sent and no account locks. */
+/**
+ * Reads the credentials. Throws `usage` for values that IPMI cannot carry, so that nothing is sent and no account is locked.
+ */
 export function readCredentials(connection: Connection, kg: Secret | undefined): Credentials {
   return {
     username: usernameBytes(connection.username ?? ""),
@@ -23,12 +25,12 @@ export function readCredentials(connection: Connection, kg: Secret | undefined):
   };
 }
 
-/** Throws `usage` when it is longer than 16 bytes or holds a NUL. */
+/** Encodes a user name. Throws `usage` if it is longer than 16 bytes or contains a NUL. */
 export function usernameBytes(name: string): Buffer {
   return limited("user name", name, USERNAME_BYTES);
 }
 
-/** Throws `usage` when it is longer than 20 bytes or holds a NUL. */
+/** Encodes a password. Throws `usage` if it is longer than 20 bytes or contains a NUL. */
 export function passwordBytes(password: string): Buffer {
   return limited("password", password, PASSWORD_BYTES);
 }
@@ -45,7 +47,7 @@ function limited(what: string, text: string, limit: number): Buffer {
 /** IPMI 2.0 section 22.25: the key Kg has 160 bits. */
 const KG_BYTES = 20;
 
-/** The BMC key as bytes, not padded: text as it is, or hex after `0x`. Throws `usage`. */
+/** Encodes the BMC key without padding: plain text, or hex after `0x`. Throws `usage`. */
 export function parseKg(kg: string): Buffer {
   const hex = /^0x(.*)/is.exec(kg)?.[1];
   if (hex !== undefined && !/^([0-9a-f]{2})+$/i.test(hex)) {
@@ -58,7 +60,7 @@ export function parseKg(kg: string): Buffer {
   return bytes;
 }
 
-/** Keys are compared and used as 20 bytes, zeros at the end (section 13.31). */
+/** Pads a key with zeros to 20 bytes, as keys are compared and used (section 13.31). */
 export function padKey(bytes: Uint8Array): Buffer {
   const key = Buffer.alloc(KG_BYTES);
   key.set(bytes.subarray(0, KG_BYTES));

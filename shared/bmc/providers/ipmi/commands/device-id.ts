@@ -10,55 +10,55 @@ export interface DeviceId {
   readonly firmware: string;
   /** Such as `2.0`. */
   readonly ipmiVersion: string;
-  /** IANA enterprise number. */
+  /** The IANA enterprise number. */
   readonly manufacturer: number;
   readonly product: number;
 }
 
-/** Throws `protocol` when the answer is shorter than IPMI 1.0 had it. */
+/** Parses the answer. Throws `protocol` if it is shorter than in IPMI 1.0. */
 export function parseDeviceId(data: Buffer): DeviceId {
   if (data.length < 11) throw new BmcError("protocol", "Get Device ID: the answer is shorter than 11 bytes");
   const version = data.readUInt8(4);
   return {
     firmware: `${data.readUInt8(2) & 0x7f}.${data.readUInt8(3).toString(16).padStart(2, "0")}`,
-    // BCD, the least significant digit first.
+    // BCD with the least significant digit first.
     ipmiVersion: `${version & 0x0f}.${version >> 4}`,
     manufacturer: data.readUIntLE(6, 3) & 0x0f_ff_ff,
     product: data.readUInt16LE(9),
   };
 }
 
-/** The manufacturer's IANA enterprise number out of a Get Device ID answer; undefined when it is short. */
+/** Reads the manufacturer's IANA enterprise number from an answer of Get Device ID; undefined if the answer is too short. */
 export function parseManufacturer(data: Buffer): number | undefined {
   return data.length >= 9 ? data.readUIntLE(6, 3) & 0x0f_ff_ff : undefined;
 }
 
-/** IANA enterprise numbers that BMCs in the field report. */
+/** Vendors by the IANA enterprise number that BMCs report. */
 const VENDORS: Readonly<Record<string, string>> = vendors;
 
-/** For people; a manufacturer that is not known here by its number. */
+/** The manufacturer for people; an unknown one is shown by its number. */
 export function vendorOf(manufacturer: number): string {
   return VENDORS[manufacturer] ?? `enterprise ${manufacturer}`;
 }
 
-/** Get System GUID (IPMI 2.0 section 22.14): what SMBIOS calls the system's UUID. */
+/** Get System GUID (IPMI 2.0 section 22.14), which SMBIOS calls the system's UUID. */
 export const GET_SYSTEM_GUID = ipmiCommand("Get System GUID", NetFn.app, 0x37);
 
 const GUID_BYTES = 16;
 
-/** How the sixteen bytes may lie, the most common way first. */
+/** Orders of the sixteen bytes, the most common one first. */
 const LAYOUTS: readonly ((bytes: Buffer) => Buffer)[] = [
   // SMBIOS 3.x section 7.2.1: the first three fields little-endian. Most BMCs copy it from there.
   (bytes) => Buffer.from([3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].map((at) => bytes[at] ?? 0)),
-  // IPMI 2.0 table 20-10: all of it, the last byte first.
+  // IPMI 2.0 table 20-10: all bytes in reverse order.
   (bytes) => Buffer.from(bytes).reverse(),
-  // RFC 4122, as it is written.
+  // RFC 4122: the order in which a UUID is written.
   (bytes) => Buffer.from(bytes),
 ];
 
 /**
- * The UUID in its usual spelling; undefined when there is none. The layout is the first under which version
- * and variant are ones that exist; where none fits, SMBIOS's.
+ * The UUID in the usual notation; undefined if there is none. The first byte order that results in a valid version and
+ * variant is used; otherwise that of SMBIOS.
  */
 export function parseGuid(data: Buffer): string | undefined {
   const bytes = data.subarray(0, GUID_BYTES);

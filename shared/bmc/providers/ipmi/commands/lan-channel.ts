@@ -3,13 +3,13 @@ import { type CommandChannel, dataOf, exchange } from "./channel.ts";
 import { type Command, ipmiCommand, NetFn } from "./command.ts";
 import { COMPLETED, INVALID_FIELD, OUT_OF_RANGE } from "./completion-code.ts";
 
-/** The channel that carries the request, whatever its number (IPMI 2.0 table 6-1). */
+/** The channel of the request, whatever its number (IPMI 2.0 table 6-1). */
 const PRESENT_CHANNEL = 0x0e;
 const FIRST_CHANNEL = 0x01;
 const LAST_CHANNEL = 0x0b;
-/** Media of channels (table 6-3): 802.3 LAN, other LAN. */
+/** Media of LAN channels (table 6-3): 802.3 LAN and other LAN. */
 const LAN_MEDIA: readonly number[] = [0x04, 0x06];
-/** How BMCs refuse a channel number that they do not know. */
+/** How BMCs refuse an unknown channel number. */
 const UNKNOWN_CHANNEL = new Set([INVALID_FIELD, OUT_OF_RANGE]);
 
 /** Get Channel Info (section 22.24). */
@@ -26,20 +26,20 @@ export class LanChannel {
     this.#channel = channel;
   }
 
-  /** Its number once that is known, and until then the one that means "this channel". */
+  /** The channel's number once it is known; until then, the one that means "this channel". */
   get current(): number {
     return this.#number ?? PRESENT_CHANNEL;
   }
 
-  /** Throws `unsupported` if the session's channel is not a LAN. */
+  /** Finds the number. Throws `unsupported` if the session's channel is not a LAN. */
   async number(signal: AbortSignal): Promise<number> {
     this.#number ??= await this.#find(signal);
     return this.#number;
   }
 
   /**
-   * Whether a command that was refused should be sent again with `current`: the BMC may not know "this channel", and then
-   * `current` has the number from now on.
+   * Whether a refused command should be sent again with `current`. The BMC may not know "this channel"; `current` then has
+   * the number from now on.
    */
   async hasOther(completionCode: number, signal: AbortSignal): Promise<boolean> {
     if (this.#number !== undefined || !UNKNOWN_CHANNEL.has(completionCode)) return false;
@@ -49,7 +49,7 @@ export class LanChannel {
 
   async #find(signal: AbortSignal): Promise<number> {
     const present = await exchange(this.#channel, getChannelInfo(PRESENT_CHANNEL), signal);
-    // Some BMCs do not know "this channel": the first LAN is it.
+    // Some BMCs do not know "this channel". The first LAN channel is then the right one.
     for (let number = FIRST_CHANNEL; UNKNOWN_CHANNEL.has(present.completionCode); number += 1) {
       if (number > LAST_CHANNEL) break;
       const { completionCode, data } = await exchange(this.#channel, getChannelInfo(number), signal);

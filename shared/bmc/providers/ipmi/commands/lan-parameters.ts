@@ -11,11 +11,11 @@ import { COMPLETED } from "./completion-code.ts";
 const PARAMETER = { progress: 0, address: 3, source: 4, mac: 5, mask: 6, gateway: 12, vlan: 20 } as const;
 export type LanParameter = keyof typeof PARAMETER;
 
-/** Parameters that are read. */
+/** The parameters to read. */
 const READ = ["source", "address", "mask", "gateway", "vlan", "mac"] as const;
 const SIZES = { source: 1, address: 4, mask: 4, gateway: 4, vlan: 2, mac: 6 } as const;
 
-/** By the code of the address source. */
+/** Modes by the code of the address source. */
 const MODES = [undefined, "static", "dhcp", "other", "other"] as const;
 const NO_ADDRESS = "0.0.0.0";
 const VLAN_ENABLED = 0x80;
@@ -48,7 +48,10 @@ function setParameter(channel: number, name: LanParameter, value: readonly numbe
   });
 }
 
-/** The states of parameter 0; a BMC may lack it and the last one, and then applies each parameter at once. */
+/**
+ * Sets the state of parameter 0. A BMC may lack the parameter or its last state, and then applies each parameter
+ * immediately.
+ */
 export const setComplete = (channel: number): Command => setParameter(channel, "progress", [0]);
 export const setInProgress = (channel: number): Command => setParameter(channel, "progress", [1]);
 export const commitWrite = (channel: number): Command => setParameter(channel, "progress", [2]);
@@ -56,7 +59,10 @@ export const commitWrite = (channel: number): Command => setParameter(channel, "
 export const getLanParameters = (channel: number): readonly Command[] =>
   READ.map((name) => getParameter(channel, name));
 
-/** The answers to `getLanParameters`. Source and address are mandatory; what else a BMC refuses is absent. */
+/**
+ * Parses the answers to `getLanParameters`. Source and address are mandatory; other parameters that the BMC refuses are
+ * absent.
+ */
 export function parseLanParameters(channel: number, answers: readonly Answer[]): NetworkSettings {
   const values = Object.fromEntries(READ.map((name, index) => [name, parameterOf(name, answers[index])]));
   const { source, address, mask, gateway, vlan, mac } = values;
@@ -81,7 +87,7 @@ function parameterOf(name: (typeof READ)[number], answer: Answer | undefined): B
   if (answer.completionCode !== COMPLETED && isOptional) return undefined;
   const value = dataOf(answer).subarray(1);
   if (value.length >= SIZES[name]) return value.subarray(0, SIZES[name]);
-  // Some BMCs answer so for an optional one that they do not have.
+  // Some BMCs answer like this for an optional parameter that they do not have.
   if (value.length === 0 && isOptional) return undefined;
   throw new BmcError(
     "protocol",
@@ -99,7 +105,7 @@ function vlanOf(bytes: Buffer): number | "off" {
   return (word & 0x8000) === 0 ? "off" : word & 0x0fff;
 }
 
-/** One parameter that is sent, with a line for people. */
+/** One parameter to send, with a line for people. */
 export interface LanChange {
   readonly parameter: LanParameter;
   readonly value: readonly number[];
@@ -108,10 +114,10 @@ export interface LanChange {
 }
 
 /**
- * What changes an interface, without begin and end. BMCs that apply each at once lose their session
- * with the address, so that comes last. Many refuse addresses while they use DHCP, so the source comes first. A BMC forgets what
- * DHCP gave it as soon as the source is static, so everything is sent then, also what is as in the lease. Some overwrite the
- * gateway with the mask, so it is sent behind each mask.
+ * The parameters that change an interface, without the begin and end. The address comes last, because BMCs that apply each
+ * parameter immediately lose their session with it. The source comes first, because many refuse addresses while they use
+ * DHCP. A BMC forgets the values from DHCP when the source becomes static, so everything is then sent, even values that
+ * equal the lease. Some overwrite the gateway with the mask, so it is sent after each mask.
  */
 export function lanChanges({ before, target }: NetworkChange): readonly LanChange[] {
   const isStatic = target.mode === "static";
@@ -129,7 +135,7 @@ export function lanChanges({ before, target }: NetworkChange): readonly LanChang
   ];
 }
 
-/** What takes these changes back: the values as they were, the address first, while the source is still static. */
+/** The parameters that undo these changes: the old values, the address first, while the source is still static. */
 export function changesBack({ before }: NetworkChange, taken: readonly LanChange[]): readonly LanChange[] {
   const { mode } = before;
   if (mode !== "static" && mode !== "dhcp" && taken.some(({ parameter }) => parameter === "source"))

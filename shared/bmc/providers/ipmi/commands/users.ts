@@ -12,22 +12,22 @@ const LINK_AUTHENTICATION = 0x20;
 const MESSAGING = 0x10;
 const ID_MASK = 0x3f;
 
-/** What a role is in IPMI: a user who may not change anything has level USER. */
+/** The privilege levels of roles. A user who may not change anything has level USER. */
 const ROLE_LEVELS: Readonly<Record<UserRole, number>> = {
   administrator: PRIVILEGE_LEVELS.administrator,
   operator: PRIVILEGE_LEVELS.operator,
   readonly: PRIVILEGE_LEVELS.user,
 };
 
-/** A user's rights on a channel, and the size of the user table. */
+/** A user's permissions on a channel, and the size of the user table. */
 export interface UserAccess {
-  /** User IDs are 1 to this. */
+  /** The number of user IDs, which begin with 1. */
   readonly slots: number;
-  /** User IDs 1 to this have names that cannot be changed. */
+  /** The number of first user IDs whose names cannot be changed. */
   readonly fixedNames: number;
   readonly enabled: boolean;
   readonly role: BmcUser["role"];
-  /** Whether the user may log in to other than IPMI over the channel's link, such as PPP. */
+  /** Whether the user may log in to services other than IPMI over the channel's link, such as PPP. */
   readonly linkAuthentication: boolean;
 }
 
@@ -45,7 +45,7 @@ export function parseUserAccess(data: Buffer): UserAccess {
   const level = access & 0x0f;
   const role = roleOf(level);
   const status = data.readUInt8(1) >> 6;
-  // Before errata 3 (2009) there was no status; a user was enabled by IPMI messaging alone.
+  // There was no status before errata 3 (2009); IPMI messaging alone enabled a user.
   const enabled = status === 0 ? (access & MESSAGING) !== 0 && role !== "none" : status === 1;
   return {
     slots: data.readUInt8(0) & ID_MASK,
@@ -63,7 +63,7 @@ function roleOf(level: number): BmcUser["role"] {
   return level === ROLE_LEVELS.readonly ? "readonly" : "unknown";
 }
 
-/** Set User Access (section 22.26). Without a role there is no access; link authentication stays as it was. */
+/** Set User Access (section 22.26). Without a role there is no access. Link authentication is kept. */
 export function setUserAccess(
   channel: number,
   id: number,
@@ -87,14 +87,14 @@ export function getUserName(id: number): Command {
   });
 }
 
-/** The name up to its first NUL or its filling of 0xFF; empty for a slot without one. */
+/** The name up to its first NUL or its padding of 0xFF; empty for a slot without one. */
 export function parseUserName(data: Buffer): string {
   const name = data.subarray(0, USERNAME_BYTES);
   const end = name.findIndex((byte) => byte === 0 || byte === 0xff);
   return name.subarray(0, end === -1 ? undefined : end).toString("utf8");
 }
 
-/** What BMCs of HP show in place of the name of a free slot. */
+/** The name of a free slot on BMCs of HP. */
 export const NO_USER = /^[([<]?empty( user| slot)?[)\]>]?$/i;
 
 /** The name of a slot's user; empty for a free one. */
@@ -102,7 +102,7 @@ function nameOf(text: string, { enabled }: UserAccess): string {
   return !enabled && NO_USER.test(text) ? "" : text;
 }
 
-/** Set User Name (section 22.28). An empty name frees the slot. Throws `usage` for one that does not fit. */
+/** Set User Name (section 22.28). An empty name frees the slot. Throws `usage` for a name that does not fit. */
 export function setUserName(id: number, name: string): Command {
   const data = Buffer.alloc(1 + USERNAME_BYTES);
   data[0] = id & ID_MASK;
@@ -115,18 +115,18 @@ const ENABLE_USER = 0x01;
 const SET_PASSWORD = 0x02;
 const TEST_PASSWORD = 0x03;
 const TWENTY_BYTES = 0x80;
-/** Passwords of IPMI 1.5; every BMC takes these, and either side fills them up with zeros. */
+/** The size of passwords in IPMI 1.5. Every BMC accepts these, and both sides pad them with zeros. */
 const SHORT_PASSWORD_BYTES = 16;
 const LONG_PASSWORD_BYTES = 20;
 
-/** What Set User Password answers to a test (section 22.30). */
+/** The code of Set User Password if a test fails (section 22.30). */
 export const PASSWORD_DIFFERS = 0x80;
 export const PASSWORD_OF_OTHER_SIZE = 0x81;
 
-/** How BMCs that keep 16 bytes refuse more. */
+/** How BMCs that store 16 bytes refuse longer passwords. */
 const TOO_LONG: Refusal = { class: "unsupported", reason: "this BMC takes passwords of at most 16 bytes" };
 
-/** A maker's rules for passwords, such as the code of Dell's C6220. */
+/** The code for a violation of the vendor's password rules, for example of Dell's C6220. */
 const AGAINST_RULES = 0x8f;
 const UNFIT: Refusal = {
   class: "bmc",
@@ -134,8 +134,8 @@ const UNFIT: Refusal = {
 };
 
 /**
- * Set User Password (section 22.30), in 20 bytes when it is longer than 16. Throws `usage` for a password that
- * does not fit, or is empty.
+ * Set User Password (section 22.30), with 20 bytes if the password is longer than 16. Throws `usage` for a password that
+ * does not fit or is empty.
  */
 export function setUserPassword(id: number, password: Secret): Command {
   const { isLong, data } = passwordData(id, SET_PASSWORD, password);
@@ -157,7 +157,7 @@ export function setUserPassword(id: number, password: Secret): Command {
   });
 }
 
-/** Set User Password's comparison with what the BMC has, in the size it was set in unless `size` says more. */
+/** Compares a password with the BMC's by Set User Password, in the size in which it was set, or in `size`. */
 export function testUserPassword(id: number, password: Secret, size?: "20 bytes"): Command {
   const { data } = passwordData(id, TEST_PASSWORD, password, size);
   return ipmiCommand("Set User Password (test password)", NetFn.app, 0x47, {
@@ -178,14 +178,14 @@ function passwordData(id: number, operation: number, password: Secret, size?: "2
   return { isLong, data };
 }
 
-/** How BMCs refuse Set User Password without a password, also for the operations that need none. */
+/** How BMCs refuse Set User Password without a password, even for operations that need none. */
 export const WANTS_PASSWORD: ReadonlySet<number> = new Set([
   WRONG_LENGTH,
   REQUEST_TOO_LONG,
   PASSWORD_OF_OTHER_SIZE,
 ]);
 
-/** Set User Password's operations that need none; some BMCs take them only with an empty one behind. */
+/** Operations of Set User Password that need no password. Some BMCs accept them only with an empty one. */
 export function enableUser(id: number, enabled: boolean, field?: "empty password"): Command {
   const head = Buffer.of(id & ID_MASK, enabled ? ENABLE_USER : DISABLE_USER);
   return ipmiCommand(
@@ -202,17 +202,17 @@ export function enableUser(id: number, enabled: boolean, field?: "empty password
 
 export interface UserSlot {
   readonly id: number;
-  /** Empty when the slot is free, or its user has no name. */
+  /** Empty if the slot is free, or if its user has no name. */
   readonly name: string;
   readonly access: UserAccess;
 }
 
-/** IPMI 2.0 section 22.26: user IDs have six bits, and begin with 1. */
+/** User IDs have six bits and begin with 1 (IPMI 2.0 section 22.26). */
 const FIRST_ID = 1;
-/** What BMCs answer to the name of a slot that has none. */
+/** Codes that BMCs return for the name of a slot without one. */
 export const NO_NAME = new Set([INVALID_FIELD, NOT_PRESENT]);
 
-/** The most slots to try until one says how many there are. */
+/** The maximum number of slots to try until one reports how many there are. */
 const MOST_UNSIZED = 3;
 
 /** A slot that could not be read. */
@@ -226,7 +226,7 @@ export interface UserTable {
   readonly unread: readonly UnreadSlot[];
 }
 
-/** Every slot, in order. One round trip each: rights and name travel together. */
+/** Reads every slot in order, one round trip each: permissions and name are requested together. */
 export async function readUserTable(
   channel: CommandChannel,
   lan: LanChannel,
@@ -240,7 +240,7 @@ export async function readUserTable(
     try {
       const [access, name] = await readSlot(channel, lan, id, signal);
       if (!access || !name) continue;
-      // BMCs announce more slots than their channel has users, which then have no names either.
+      // BMCs report more slots than their channel has users. These have no names either.
       const isNamed = name.completionCode === COMPLETED && parseUserName(name.data) !== "";
       if (size !== undefined && NO_NAME.has(access.completionCode) && !isNamed) continue;
       const rights = parseUserAccess(dataOf(access));
@@ -248,7 +248,7 @@ export async function readUserTable(
         throw new BmcError("protocol", `Get User Access: user ID ${id} of a table of ${rights.slots}`);
       }
       size ??= rights.slots;
-      // A user that can log in has a name, except for the first.
+      // A user who can log in has a name, except for the first one.
       const mayBeNameless = id === FIRST_ID || !rights.enabled || rights.role === "none";
       const text = mayBeNameless && NO_NAME.has(name.completionCode) ? "" : parseUserName(dataOf(name));
       if (!mayBeNameless && name.data.length === 0) {
@@ -257,7 +257,7 @@ export async function readUserTable(
       slots.push({ id, name: nameOf(text, rights), access: rights });
     } catch (thrown) {
       const error = parts.of(thrown);
-      // Without the size of the table, nothing tells an unreadable slot from a BMC that has no table.
+      // Without the table's size, an unreadable slot cannot be distinguished from a BMC without a user table.
       if (size === undefined && (id === MOST_UNSIZED || error.class === "unsupported")) throw error;
       unread.push({ id, reason: error.message });
     }
@@ -272,7 +272,7 @@ async function readSlot(channel: CommandChannel, lan: LanChannel, id: number, si
   return access && (await lan.hasOther(access.completionCode, signal)) ? read() : answers;
 }
 
-/** What a user may do now. */
+/** Reads what a user may do at present. */
 export async function readUserAccess(
   channel: CommandChannel,
   lan: LanChannel,

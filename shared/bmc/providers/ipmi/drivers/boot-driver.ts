@@ -16,14 +16,14 @@ import { request as ask, type CommandChannel, dataOf, exchange } from "../comman
 import { GET_DEVICE_ID, parseManufacturer } from "../commands/device-id.ts";
 import { bootsUefiDiskAsRemoteMedia, reportsNoBootFlags } from "../session/quirks.ts";
 
-/** Flags that nothing has set: by the specification, all bits are zero. */
+/** Flags that were never set: all bits are zero by the specification. */
 const UNSET = { efi: false };
 
 /** The boot override through System Boot Options (IPMI 2.0 sections 28.12 to 28.14). */
 export class IpmiBoot implements BootDriver {
   readonly #channel: CommandChannel;
   #manufacturer: number | undefined;
-  /** The boot flags as this session last read or wrote them. */
+  /** The boot flags that this session read or wrote last. */
   #flags: BootFlags | undefined;
 
   constructor(channel: CommandChannel, manufacturer: number | undefined) {
@@ -31,7 +31,7 @@ export class IpmiBoot implements BootDriver {
     this.#manufacturer = manufacturer;
   }
 
-  /** IANA enterprise number; undefined until something had to know it. */
+  /** The IANA enterprise number; undefined until it was needed. */
   get manufacturer(): number | undefined {
     return this.#manufacturer;
   }
@@ -56,7 +56,7 @@ export class IpmiBoot implements BootDriver {
 
   async write(request: BootRequest, signal: AbortSignal): Promise<void> {
     const flags = await this.#flagsFor(request, signal);
-    // A BMC that cannot stop the expiry of the flags still boots as asked when power follows within a minute.
+    // A BMC that cannot stop the expiry of the flags still boots as requested if power follows within a minute.
     const beside = flags.selector === 0 ? [] : [STOP_BOOT_FLAG_EXPIRY];
     const answers = await this.#channel.run([...beside, setBootFlags(flags)], signal);
     const stored = answers.at(-1);
@@ -67,7 +67,7 @@ export class IpmiBoot implements BootDriver {
 
   async #flagsFor({ device, persistent, mode }: BootRequest, signal: AbortSignal): Promise<BootFlags> {
     const standard = selectorOf(device);
-    // Every write states a boot mode. The one way not to flip it is to repeat what the BMC holds.
+    // Every write sets a boot mode. Repeating the BMC's own value is the only way to keep it.
     const kept = mode === "keep" ? (this.#flags ?? (await this.#readFlags(signal)) ?? UNSET) : undefined;
     const efi = kept ? kept.efi : mode === "uefi";
     const asRemoteMedia =
@@ -80,7 +80,7 @@ export class IpmiBoot implements BootDriver {
     };
   }
 
-  /** Undefined where the BMC has none, or has none before they are set. */
+  /** Reads the flags; undefined if the BMC has none, or none before they are set. */
   async #readFlags(signal: AbortSignal): Promise<BootFlags | undefined> {
     const answer = await exchange(this.#channel, GET_BOOT_FLAGS, signal);
     if (answer.completionCode === NO_BOOT_FLAGS) return undefined;

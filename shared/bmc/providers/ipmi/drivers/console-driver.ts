@@ -9,10 +9,10 @@ import type { IpmiSession } from "../session/session.ts";
 import { parseSolPacket, SolReassembly } from "../session/sol-packet.ts";
 import { deactivateSol, INSTANCE, readActiveInstances, SOL, solOffered } from "./sol-driver.ts";
 
-/** Completion code of Activate Payload while another session has it (IPMI 2.0 section 24.1). */
+/** The completion code of Activate Payload while another session uses it (IPMI 2.0 section 24.1). */
 const ALREADY_ACTIVE = 0x80;
 
-/** The payload is encrypted and authenticated; the BMC asserts its handshake lines at once (table 24-2). */
+/** The payload is encrypted and authenticated, and the BMC asserts its handshake lines immediately (table 24-2). */
 const PROTECTED = 0xc0;
 
 /** Activate Payload (section 24.1), for serial over LAN. */
@@ -41,23 +41,23 @@ function getSessionInfo(sessionId: number): Command {
   return ipmiCommand("Get Session Info", NetFn.app, 0x3d, { data });
 }
 
-/** The session that has the instance; 0 if none has. Undefined where the BMC does not say. */
+/** The session that uses the instance; 0 if none does. Undefined if the BMC does not say. */
 export function parseInstanceOwner({ completionCode, data }: Answer): number | undefined {
   return completionCode === COMPLETED && data.length >= 4 ? data.readUInt32LE(0) : undefined;
 }
 
-/** User and address of a session, for people; undefined where the BMC does not say. */
+/** User and address of a session for people; undefined if the BMC does not say. */
 export function parseSessionPeer({ completionCode, data }: Answer): string | undefined {
   if (completionCode !== COMPLETED || data.length < 10) return undefined;
   const address = data.subarray(6, 10).join(".");
   return `user ${data.readUInt8(3) & 0x3f} from ${address}`;
 }
 
-/** Less than the 60 s after which a BMC ends an idle session (section 6.12.15). */
+/** Shorter than the 60 s after which a BMC ends an idle session (section 6.12.15). */
 const KEEP_ALIVE_MS = 15_000;
-/** A BMC may be as long without an answer, such as while its machine starts. */
+/** A BMC may not answer for this long, for example while its machine starts. */
 const SILENT_MS = 20_000;
-/** For the answer to the deactivation, which nothing waits for but the end. */
+/** Time for the answer to the deactivation, which only delays the end. */
 const RELEASE_MS = 3_000;
 
 /** A channel whose session also carries payloads. */
@@ -148,11 +148,11 @@ export class IpmiConsole implements ConsoleDriver {
     }
   }
 
-  /** Throws `LostConsole` if the BMC refused. */
+  /** Activates the console. Throws `LostConsole` if the BMC refused. */
   async #activate(session: IpmiSession, signal: AbortSignal): Promise<void> {
     const answer = await exchange(this.#channel, ACTIVATE_SOL, signal);
     if (answer.completionCode === COMPLETED) return;
-    // A repeated packet finds the console open that its first copy has opened.
+    // A repeated packet finds the console that its first copy has opened.
     if (answer.completionCode === ALREADY_ACTIVE && (await this.#isOwner(session, signal))) return;
     const { class: errorClass, message } = completionError(
       answer.command,
@@ -166,7 +166,7 @@ export class IpmiConsole implements ConsoleDriver {
     return parseInstanceOwner(await exchange(this.#channel, GET_INSTANCE, signal)) === session.bmcId;
   }
 
-  /** Until `until` aborts; throws once the console is not this session's any more. */
+  /** Keeps the session alive until `until` aborts. Throws when the console no longer belongs to this session. */
   async #keepAlive(session: IpmiSession, until: AbortSignal, signal: AbortSignal): Promise<void> {
     const either = AbortSignal.any([until, signal]);
     let before: number | undefined;
@@ -182,8 +182,8 @@ export class IpmiConsole implements ConsoleDriver {
   }
 
   /**
-   * Undefined where the BMC does not say. Some seconds of silence are no dropped session: another one is opened only after
-   * that, because it ends this one and its console.
+   * The owner of the console; undefined if the BMC does not say. Some seconds of silence do not mean a dropped session.
+   * Another session is opened only after that, because it ends this one and its console.
    */
   async #owner(session: IpmiSession, signal: AbortSignal): Promise<number | undefined> {
     const askedMs = this.#options.clock.monotonicMs();
@@ -192,7 +192,7 @@ export class IpmiConsole implements ConsoleDriver {
       return answer && parseInstanceOwner(answer);
     } catch (thrown) {
       if (BmcError.from(thrown).class !== "timeout") throw thrown;
-      // Output of the machine shows that the session lives.
+      // Output of the machine shows that the session is alive.
       if (session.lastHeardMs > askedMs) return undefined;
     }
     const answer = await exchange(this.#channel, GET_INSTANCE, signal);
@@ -200,12 +200,12 @@ export class IpmiConsole implements ConsoleDriver {
     return parseInstanceOwner(answer);
   }
 
-  /** After an activation whose answer is missing: the console may be this session's, or another's. */
+  /** Ends the console after an activation without an answer. It may belong to this session or to another one. */
   async #endOwn(session: IpmiSession, signal: AbortSignal): Promise<void> {
     if (await this.#isOwner(session, signal)) await deactivateSol(this.#channel, INSTANCE, signal);
   }
 
-  /** Bounded; never throws. */
+  /** Releases the console within a time limit. Never throws. */
   async #release(end: (limit: AbortSignal) => Promise<void>): Promise<void> {
     const { clock, log } = this.#options;
     const limit = new AbortController();
@@ -227,7 +227,7 @@ export class IpmiConsole implements ConsoleDriver {
 
 const ENDED = "the BMC has ended the console";
 
-/** The console is not this session's, or not any more: there is nothing to release. */
+/** The console does not, or no longer, belong to this session, so there is nothing to release. */
 class LostConsole extends BmcError {}
 
 function lost(reason: string): LostConsole {

@@ -9,7 +9,7 @@ const SECONDS_ONLY: Refusal = {
   reason: "the BMC lights the LED for some seconds only",
 };
 
-/** Chassis Identify (IPMI 2.0 section 28.5): 0 seconds is off; the bit of the second byte is on until switched off. */
+/** Chassis Identify (IPMI 2.0 section 28.5): 0 seconds means off; the bit of the second byte means on until switched off. */
 function chassisIdentify(lit: boolean): Command {
   return ipmiCommand(describeIdentify(lit), NetFn.chassis, 0x04, {
     data: lit ? Uint8Array.of(0, 1) : Uint8Array.of(0),

@@ -33,9 +33,8 @@ const LARGEST_READ_BYTES = 64;
 const SMALLEST_READ_BYTES = 8;
 
 /**
- * What IPMI reports about the hardware: maker, model and serial number from FRU 0 (product area, then board
- * area), chassis, mainboard, the system's UUID, the BMC's maker and firmware. Processors, memory, disks and NICs are
- * not in its reach.
+ * Reads the hardware data of IPMI: vendor, model and serial number from FRU 0 (product area, then board area), chassis,
+ * mainboard, the system's UUID, the BMC's vendor and firmware. Processors, memory, disks and NICs are not available.
  */
 export class IpmiInventory implements InventoryDriver {
   readonly #channel: CommandChannel;
@@ -74,11 +73,11 @@ export class IpmiInventory implements InventoryDriver {
       start = await fru.read(0, FRU_HEADER_BYTES, signal);
     } catch (thrown) {
       const error = parts.of(thrown);
-      // There is none.
+      // There is no FRU.
       if (error.class === "unsupported") throw error;
       return unreadFru(error.message);
     }
-    // Not every machine's maker filled it.
+    // Not every vendor filled the FRU.
     if (start.every((byte) => byte === 0 || byte === 0xff)) return { system: {} };
     const header = parseFruHeader(start);
     if (!header) return unreadFru("its header is no FRU header");
@@ -105,7 +104,7 @@ export class IpmiInventory implements InventoryDriver {
     const mainboard = await area("board", parseBoardArea);
     const product = await area("product", parseProductArea);
     const gaps = unread.length > 0 ? { unread } : {};
-    // The board's number is not the system's: it serves only where the system certainly has none of its own.
+    // The board's serial number differs from the system's. It is used only if the system certainly has none of its own.
     const isOwnUnread = unread.some(({ name }) => name.startsWith("product"));
     const system = isOwnUnread ? { ...product } : { ...mainboard, ...product };
     return { system, ...defined({ chassis, mainboard }), ...gaps };
@@ -115,7 +114,7 @@ export class IpmiInventory implements InventoryDriver {
 const WRONG_CHECKSUM = "its checksum is wrong";
 const MAY_BE_WRONG = ", so that what is shown of it may be wrong or not all";
 
-/** Reads from the FRU's storage in pieces that the BMC can give. */
+/** Reads the FRU's storage in pieces that the BMC can return. */
 class FruReader {
   readonly #channel: CommandChannel;
   readonly #info: FruAreaInfo;
@@ -126,7 +125,7 @@ class FruReader {
     this.#info = info;
   }
 
-  /** An area that says how long it is; what the storage does not hold, or the BMC refuses, is missing. */
+  /** Reads an area with its length. Data that the storage lacks or the BMC refuses is missing. */
   async readArea(
     offset: number,
     signal: AbortSignal,
@@ -170,7 +169,7 @@ class FruReader {
     }
   }
 
-  /** Undefined if the BMC was silent, which is how some refuse a read that is too large. */
+  /** Reads a piece; undefined if the BMC was silent, which is how some refuse a read that is too large. */
   async #exchange(command: Command, isSmallest: boolean, signal: AbortSignal): Promise<Answer | undefined> {
     try {
       return await exchange(this.#channel, command, signal);

@@ -17,9 +17,9 @@ function resetBmc(kind: BmcResetKind): Command {
   );
 }
 
-/** The BMC itself. Its clock is the one of its event log, the only one that IPMI has. */
+/** The BMC itself. Its clock is that of the event log, the only one in IPMI. */
 export const ipmiManager = (channel: CommandChannel): ManagerDriver => ({
-  // Neither can be asked about without being carried out.
+  // There is no way to ask about either command without carrying it out.
   plan: async (kind) => resetBmc(kind).name,
 
   async reset(kind, signal) {
@@ -29,7 +29,7 @@ export const ipmiManager = (channel: CommandChannel): ManagerDriver => ({
   async info(signal) {
     const [device, guid] = await channel.run([GET_DEVICE_ID, GET_SYSTEM_GUID], signal);
     const id = device && parseDeviceId(dataOf(device));
-    // Optional (IPMI 2.0 table G-1), so that a refusal only means that there is none.
+    // The command is optional (IPMI 2.0 table G-1), so a refusal only means that it is missing.
     const uuid = guid?.completionCode === COMPLETED ? parseGuid(guid.data) : undefined;
     return {
       ...(id && {

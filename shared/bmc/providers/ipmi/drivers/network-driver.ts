@@ -24,7 +24,7 @@ import {
   setInProgress,
 } from "../commands/lan-parameters.ts";
 
-/** "Parameter not supported". */
+/** The completion code for "Parameter not supported". */
 const NO_PARAMETER = 0x80;
 
 /** The LAN channel that the session uses. IPMI has no host name. */
@@ -43,7 +43,7 @@ export function ipmiNetwork(channel: CommandChannel, lan: LanChannel, clock: Clo
   };
 }
 
-/** Pauses before a parameter is sent again: BMCs refuse for some seconds what they take afterwards. */
+/** Pauses before a parameter is sent again: BMCs may refuse it for some seconds and then accept it. */
 const PARAMETER_PAUSES_MS = [500, 1_000, 1_000, 2_000] as const;
 /** Pauses before Set Complete is sent again. */
 const COMPLETE_PAUSES_MS = [500, 1_000, 2_000, 2_000] as const;
@@ -52,13 +52,13 @@ const END_LIMIT_MS = 15_000;
 /** Time limit for ending a change if the BMC was silent before. */
 const UNKNOWN_END_LIMIT_MS = 5_000;
 
-/** One change of the parameters, in progress until Set Complete is taken. A change that fails goes back. */
+/** One change of the parameters, in progress until Set Complete is accepted. A change that fails is undone. */
 class LanWrite {
   readonly #channel: CommandChannel;
   readonly #clock: Clock;
   readonly #change: NetworkChange;
   readonly #number: number;
-  /** The parameters that the BMC has taken. */
+  /** The parameters that the BMC has accepted. */
   readonly #taken: LanChange[] = [];
 
   constructor(channel: CommandChannel, clock: Clock, change: NetworkChange) {
@@ -70,7 +70,7 @@ class LanWrite {
 
   async run(signal: AbortSignal): Promise<void> {
     const changes = lanChanges(this.#change);
-    // Many BMCs lack the parameter, and apply each of the others at once.
+    // Many BMCs lack the parameter and apply each of the others immediately.
     const isLocked = await this.#lock(signal);
     try {
       for (const change of changes) {
@@ -89,7 +89,7 @@ class LanWrite {
     }
   }
 
-  /** False where the BMC has no such parameter. */
+  /** Locks the parameters. Returns false if the BMC does not have that parameter. */
   async #lock(signal: AbortSignal): Promise<boolean> {
     try {
       const answer = await exchange(this.#channel, setInProgress(this.#number), signal);
@@ -103,7 +103,7 @@ class LanWrite {
     }
   }
 
-  /** Where there is no such step, Set Complete suffices; where there is one, Set Complete alone discards the change. */
+  /** Commits the change. Without this step, Set Complete suffices; with it, Set Complete alone discards the change. */
   async #commit(signal: AbortSignal): Promise<void> {
     for (const pauseMs of COMPLETE_PAUSES_MS) {
       const { completionCode } = await exchange(this.#channel, commitWrite(this.#number), signal);
@@ -112,14 +112,14 @@ class LanWrite {
     }
   }
 
-  /** Takes these back and ends the change, with a time limit of its own. */
+  /** Undoes these changes and ends the change, with its own time limit. */
   async #end(back: readonly LanChange[], limitMs: number, isLocked = true): Promise<void> {
     const signal = AbortSignal.timeout(limitMs);
     for (const change of back) await this.#set(change, signal);
     if (isLocked) await setCompleteUntilTaken(this.#channel, this.#clock, this.#number, signal);
   }
 
-  /** A refusal counts only if the BMC does not have the value all the same, and stays with it. */
+  /** Sets a parameter. A refusal counts only if the BMC does not have the value anyway, and keeps it. */
   async #set({ command, parameter, value }: LanChange, signal: AbortSignal): Promise<void> {
     for (const pauseMs of [...PARAMETER_PAUSES_MS, undefined]) {
       const answer = await exchange(this.#channel, command, signal);
@@ -137,7 +137,7 @@ class LanWrite {
     return completionCode === COMPLETED && data.subarray(1, 1 + value.length).equals(Buffer.from(value));
   }
 
-  /** Ends the change, and takes back what the BMC has taken; the error that says so. */
+  /** Ends the change and undoes what the BMC has accepted. Returns the error that says so. */
   async #broken(
     changes: readonly LanChange[],
     thrown: unknown,
@@ -147,7 +147,7 @@ class LanWrite {
     const taken = this.#taken.length;
     const isUnknown = error.uncertain || isStopped;
     const open = changes.slice(taken, taken + 1);
-    // The session may have gone with the old address: the operation looks where the BMC is.
+    // The session may have been lost with the old address; the operation searches the BMC.
     const isAway = isUnknown && [...this.#taken, ...open].some(({ parameter }) => MOVES.includes(parameter));
     if (isAway && error.class !== "cancelled") return halfMade(error, changes, taken + 1);
     try {
@@ -164,10 +164,10 @@ class LanWrite {
   }
 }
 
-/** Parameters with which a BMC may leave the session's address or network. */
+/** Parameters with which a BMC may leave the address or network of the session. */
 const MOVES: readonly LanParameter[] = ["source", "vlan", "address"];
 
-/** The session went with the old address, or the BMC keeps silent or refuses, perhaps before all was sent. */
+/** The session was lost with the old address, or the BMC is silent or refuses, perhaps before everything was sent. */
 function halfMade(error: BmcError, changes: readonly LanChange[], sent: number): BmcError {
   const lines = changes.map(({ text }) => text);
   const unsent = lines.slice(sent);
@@ -177,20 +177,20 @@ function halfMade(error: BmcError, changes: readonly LanChange[], sent: number):
   return new BmcError(errorClass, `${error.message}; ${half}`, { cause: error, uncertain: true });
 }
 
-/** Codes of parameters that may be taken a moment later. */
+/** Codes of parameters that may be accepted a moment later. */
 const MAY_COME: ReadonlySet<number> = new Set([
   ...PASSING,
   ...[INVALID_FIELD, OUT_OF_RANGE, NOT_IN_PRESENT_STATE],
 ]);
 
-/** Classes of refusals of the lock that are about the moment or the session, not about the parameter. */
+/** Classes of refusals of the lock that are temporary or concern the session, not the parameter. */
 const OF_LOCK: readonly BmcError["class"][] = ["busy", "timeout", "auth"];
 
 function saysNothingOfLock(answer: Answer): boolean {
   return !OF_LOCK.includes(completionError(answer.command, answer.completionCode).class);
 }
 
-/** A change that is left in progress locks other consoles out. */
+/** Repeats Set Complete until it is accepted: a change in progress locks out other consoles. */
 async function setCompleteUntilTaken(
   channel: CommandChannel,
   clock: Clock,

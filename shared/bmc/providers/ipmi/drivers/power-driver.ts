@@ -11,7 +11,7 @@ import {
 /** Power through Get Chassis Status and Chassis Control (IPMI 2.0 section 28). */
 export const ipmiPower = (channel: CommandChannel): PowerDriver => ({
   read: async (signal) => parseChassisStatus(await request(channel, GET_CHASSIS_STATUS, signal)),
-  // IPMI has no way to ask what a BMC offers.
+  // IPMI cannot be asked what a BMC offers.
   plan: async (command) => describeChassisControl(command),
   async send(command, signal) {
     await request(channel, chassisControl(command), signal);
@@ -20,7 +20,7 @@ export const ipmiPower = (channel: CommandChannel): PowerDriver => ({
 
 /** The diagnostic interrupt through Chassis Control (IPMI 2.0 section 28.3). */
 export const ipmiNmi = (channel: CommandChannel): NmiDriver => ({
-  // Chassis Control has no way to ask what it takes.
+  // Chassis Control cannot be asked what it accepts.
   offered: async () => undefined,
   plan: async () => describeChassisControl("nmi"),
   async send(signal) {

@@ -25,7 +25,7 @@ import type { IpmiSel } from "./sel-driver.ts";
 
 const LOG = "SEL";
 
-/** Why the machine restarted: what the chassis reports, and the system event log. IPMI counts no boots. */
+/** Why the machine restarted, from the chassis status and the system event log. IPMI does not count boots. */
 export class IpmiPowerHistory implements PowerHistoryDriver {
   readonly #channel: CommandChannel;
   readonly #clock: Clock;
@@ -45,7 +45,7 @@ export class IpmiPowerHistory implements PowerHistoryDriver {
     const unread: Unread[] = [];
     const cause = readAnswer(restart, parseRestartCause, unread);
     const power = readAnswer(status, parseChassisStatus, unread);
-    // An answer that has the power may end before this.
+    // An answer that contains the power may end before this.
     const lastPowerEvent = power === undefined ? undefined : readAnswer(status, parseLastPowerEvent, unread);
     return {
       ...(power !== undefined && { power }),
@@ -130,7 +130,7 @@ const OS_STOP = 0x20;
 const ACPI_STATE = 0x22;
 const WATCHDOG_2 = 0x23;
 
-/** By sensor type (IPMI 2.0 table 42-3). */
+/** Kinds by sensor type (IPMI 2.0 table 42-3). */
 const KINDS: Readonly<Record<number, PowerEventKind>> = {
   [POWER_SUPPLY]: "supply",
   [POWER_UNIT]: "power",
@@ -149,7 +149,7 @@ const KINDS_BY_OFFSET: Readonly<Record<number, Readonly<Record<number, PowerEven
   [BUTTON]: { 0: "power", 1: "power", 2: "reset" },
 };
 
-/** Undefined for what explains no restart. */
+/** The kind of an event; undefined if it explains no restart. */
 function kindOf(event: SystemEvent): PowerEventKind | undefined {
   const byOffset = KINDS_BY_OFFSET[event.sensorType];
   const kind = byOffset ? byOffset[offsetOf(event)] : KINDS[event.sensorType];
@@ -157,7 +157,7 @@ function kindOf(event: SystemEvent): PowerEventKind | undefined {
   return describeRecord(event).severity === "critical" ? "fault" : undefined;
 }
 
-/** Events that are logged when a machine starts or restarts, by sensor type and offset; `off` is the end of that state. */
+/** Events that are logged when a machine starts or restarts, by sensor type and offset; `off` means the end of that state. */
 const RESTARTS: Readonly<Record<number, Readonly<Record<number, "asserted" | "off">>>> = {
   [POWER_UNIT]: { 0: "off", 1: "asserted" },
   [WATCHDOG_1]: { 0: "asserted", 1: "asserted", 4: "asserted" },
@@ -176,7 +176,7 @@ function proofOf(event: SystemEvent): FoundEvent["proves"] {
   return sensorType === OS_BOOT && asserted && offsetOf(event) <= LAST_BOOT ? "boot" : undefined;
 }
 
-/** Later offsets are of an installation. */
+/** Later offsets belong to an installation. */
 const LAST_BOOT = 6;
 
 function offsetOf({ data }: SystemEvent): number {

@@ -5,27 +5,27 @@ import { type CommandChannel, dataOf, exchange, request } from "../commands/chan
 import { type Command, ipmiCommand, NetFn, type Refusal } from "../commands/command.ts";
 import { COMPLETED } from "../commands/completion-code.ts";
 
-/** Group extension of DCMI 1.5, which has power limits; its number is the first byte of requests and answers. */
+/** The group extension of DCMI 1.5, which defines power limits. Its number is the first byte of requests and answers. */
 const DCMI = 0xdc;
 
 /** DCMI 1.5 section 6.6.1; 6.6.2 to 6.6.4 are the others. */
 const GET_POWER_READING = dcmi("Get Power Reading", 0x02, [1, 0, 0]);
 const GET_POWER_LIMIT = dcmi("Get Power Limit", 0x03, [0, 0]);
 
-/** Completion code of Get Power Limit where none is active. Its data are valid. */
+/** The completion code of Get Power Limit if none is active. Its data is valid. */
 const NO_LIMIT = 0x80;
 const OUT_OF_RANGE: Refusal = { class: "unsupported", reason: "the power limit is out of the BMC's range" };
 
 interface StoredLimit {
   readonly isActive: boolean;
   readonly watts: number;
-  /** What the BMC does if the limit cannot be kept, how soon, and the period it averages over: kept as they are. */
+  /** The reaction to an exceeded limit, its delay, and the averaging period. They are kept. */
   readonly exceptionAction: number;
   readonly correctionMs: number;
   readonly samplingSeconds: number;
 }
 
-/** For BMCs that have never had a limit. */
+/** The values for BMCs that have never had a limit. */
 const DEFAULTS = { exceptionAction: 0, correctionMs: 1_000, samplingSeconds: 1 } as const;
 
 function dcmi(name: string, command: number, data: readonly number[], rest: Partial<Command> = {}): Command {
@@ -68,10 +68,10 @@ async function readLimit(channel: CommandChannel, signal: AbortSignal): Promise<
   };
 }
 
-/** The most that the command's two bytes hold. */
+/** The maximum value of the command's two bytes. */
 const MOST_WATTS = 65_535;
 
-/** The power limit through DCMI's commands. */
+/** The power limit through the commands of DCMI. */
 export const ipmiPowerLimit = (channel: CommandChannel): PowerLimitDriver => ({
   async read(signal) {
     const { isActive, watts } = await readLimit(channel, signal);

@@ -3,7 +3,7 @@ import { type CommandChannel, request, requestIfKnown } from "../commands/channe
 import { GET_CHASSIS_STATUS } from "../commands/chassis.ts";
 import { type Command, ipmiCommand, NetFn } from "../commands/command.ts";
 
-/** By code, in Get Chassis Status and in Set Power Restore Policy (IPMI 2.0 sections 28.2 and 28.8). */
+/** Policies by code, in Get Chassis Status and Set Power Restore Policy (IPMI 2.0 sections 28.2 and 28.8). */
 const POLICIES: readonly RestorePolicy[] = ["always-off", "last-state", "always-on"];
 
 function setRestorePolicy(policy: RestorePolicy): Command {

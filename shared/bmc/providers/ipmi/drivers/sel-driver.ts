@@ -41,21 +41,21 @@ import { parseSelRecord, type SelRecord } from "../records/sel-record.ts";
 const RESERVATIONS = 4;
 const ERASURE_LIMIT_MS = 60_000;
 const ERASURE_POLLS_MS = { first: 100, longest: 1_000 } as const;
-/** Completion code while the log is erased. */
+/** The completion code while the log is being erased. */
 const ERASING_LOG = 0x81;
-/** Behind a record that cannot be read, as many IDs are tried. */
+/** The number of IDs to try after a record that cannot be read. */
 const MOST_SKIPPED = 4;
-/** How much of a record is asked for where a BMC cannot give it whole; IPMB messages hold that. */
+/** The size of the parts of a record if a BMC cannot return it whole. Messages of IPMB can carry this. */
 const PART_BYTES = 8;
-/** Answers of a BMC that gives no whole records. */
+/** Codes of a BMC that does not return whole records. */
 const PARTS_ONLY = new Set([CANNOT_RETURN_SO_MANY, REQUEST_TOO_LONG]);
 
-/** The log as it was read. */
+/** The records of the log. */
 interface SelRecords {
-  /** Oldest first. */
+  /** The oldest first. */
   readonly records: readonly SelRecord[];
   readonly gaps: readonly SelEntry[];
-  /** Whether the log was full when later records came. */
+  /** Whether the log was full when later records arrived. */
   readonly overflowed: boolean;
 }
 
@@ -85,7 +85,7 @@ export class IpmiSel implements SelDriver {
     return [...records.map((record) => describeRecord(record, sensors?.get(record))), ...gaps];
   }
 
-  /** All records, each leading to the next one; those that cannot be read, or be reached, are gaps. */
+  /** Reads all records, each of which names the next one. Records that cannot be read or reached are gaps. */
   async records(signal: AbortSignal): Promise<SelRecords> {
     const info = await request(this.#channel, GET_SEL_INFO, signal);
     const count = parseSelEntryCount(info);
@@ -97,7 +97,7 @@ export class IpmiSel implements SelDriver {
     const unread: SelEntry[] = [];
     let problem: string | undefined;
     for (let id = FIRST_RECORD; id !== NO_RECORD; ) {
-      // A log that leads back to where it came from would never end.
+      // A log whose records lead back would never end.
       if (seen.has(id)) {
         problem = `record ${id} comes after itself`;
         break;
@@ -119,13 +119,16 @@ export class IpmiSel implements SelDriver {
         id = next;
       }
     }
-    // The last record may lead anywhere; a log that is cleared meanwhile just ends.
+    // The last record may name any ID. A log that is cleared meanwhile just ends.
     if (problem === undefined || records.length >= count) return { records, gaps: unread, overflowed };
     const reason = `${records.length} of ${count} records were read: ${problem}`;
     return { records, gaps: [...unread, unreadEntry("", reason)], overflowed };
   }
 
-  /** Some BMCs now and then name record 0 as the next one, which is the first: asked again, they name the right one. */
+  /**
+   * Continues after record 0: some BMCs occasionally name it, the first record, as the next one, and name the right one when
+   * they are asked again.
+   */
   async #readOn(id: number, isAwaitingMore: boolean, signal: AbortSignal): Promise<SelEntryPart | undefined> {
     const part = await this.#readRecord(id, signal);
     const isDoubtful = isAwaitingMore && part?.next === FIRST_RECORD;
@@ -137,7 +140,7 @@ export class IpmiSel implements SelDriver {
     return parseSelEntryCount(await request(this.#channel, GET_SEL_INFO, signal)) < count;
   }
 
-  /** The ID of the next record that can be read behind one that cannot; most logs number their records. */
+  /** The ID of the next readable record after an unreadable one; most logs number their records. */
   async #after(
     id: number,
     seen: ReadonlySet<number>,
@@ -181,7 +184,7 @@ export class IpmiSel implements SelDriver {
     ) {
       await this.#clock.sleep(waitMs, signal);
       const status = await exchange(this.#channel, clearSel(reservation, "status"), signal);
-      // Erasing may itself make the reservation void; then nothing is left to ask about.
+      // Erasing may itself invalidate the reservation. Nothing is then left to ask about.
       if (status.completionCode === RESERVATION_CANCELLED) return;
       if (parseErasure(dataOf(status))) return;
       if (this.#clock.monotonicMs() >= endMs) {
@@ -190,7 +193,7 @@ export class IpmiSel implements SelDriver {
     }
   }
 
-  /** Undefined where there is no such record: the log was cleared while it was read. */
+  /** Reads a record; undefined if it is missing because the log was cleared meanwhile. */
   async #readRecord(id: number, signal: AbortSignal): Promise<SelEntryPart | undefined> {
     if (!this.#inParts) {
       const answer = await this.#readWhole(id, signal);
@@ -203,7 +206,7 @@ export class IpmiSel implements SelDriver {
     return this.#readParts(id, signal);
   }
 
-  /** Whole records need no reservation, but some BMCs want one. */
+  /** Reads a whole record. It needs no reservation, but some BMCs require one. */
   async #readWhole(id: number, signal: AbortSignal): Promise<Answer> {
     for (let reservations = 0; ; reservations += 1) {
       const part = { reservation: this.#reservation ?? NO_RESERVATION, id, offset: 0 };
@@ -213,7 +216,7 @@ export class IpmiSel implements SelDriver {
     }
   }
 
-  /** Parts of a record belong together only under one reservation (section 31.5). */
+  /** Reads the parts of a record. They belong together only under one reservation (section 31.5). */
   async #readParts(id: number, signal: AbortSignal): Promise<SelEntryPart | undefined> {
     let bytes = Buffer.alloc(0);
     for (let reservations = 0; ; ) {
@@ -234,7 +237,7 @@ export class IpmiSel implements SelDriver {
     }
   }
 
-  /** BMCs where only one console can ask need no reservation and may not know the command. */
+  /** Reserves the log. BMCs that only one console can ask need no reservation and may not know the command. */
   async #reserve(signal: AbortSignal): Promise<number> {
     const answer = await exchange(this.#channel, RESERVE_SEL, signal);
     if (answer.completionCode === ERASING_LOG) dataOf(answer);

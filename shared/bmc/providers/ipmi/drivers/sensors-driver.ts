@@ -16,23 +16,26 @@ import { type Factors, isNonLinear } from "../records/sensor-conversion.ts";
 import type { SensorRecord } from "../records/sensor-record.ts";
 import { BMC_ADDRESS } from "../session/message.ts";
 
-/** Two commands each: BMCs take packets of a session within a window of 8 or more (IPMI 2.0 section 6.12.13). */
+/**
+ * Sensors per flight, with two commands each: BMCs accept packets of a session within a window of 8 or more (IPMI 2.0
+ * section 6.12.13).
+ */
 const SENSORS_PER_FLIGHT = 4;
 
 /**
- * The sensors that the sensor data records describe, read at the BMC itself. Those of other controllers and of LUNs
- * other than 0 are reported as `not read`.
+ * Reads the sensors in the sensor data records from the BMC itself. Sensors of other controllers and of LUNs other than 0
+ * are reported as `not read`.
  */
 export class IpmiSensors implements SensorsDriver {
   readonly #channel: CommandChannel;
   readonly #records: SdrRepository;
   readonly #owners: ReadonlySet<number>;
 
-  /** `address` is that of the controller which the channel leads to, if it is not the BMC's. */
+  /** Creates a driver. `address` is that of the controller that the channel leads to, if it is not the BMC's. */
   constructor(channel: CommandChannel, records: SdrRepository, address = BMC_ADDRESS) {
     this.#channel = channel;
     this.#records = records;
-    // A controller behind the BMC may call itself by the address of a BMC.
+    // A controller behind the BMC may use the address of a BMC for itself.
     this.#owners = new Set([BMC_ADDRESS, address]);
   }
 
@@ -51,7 +54,7 @@ export class IpmiSensors implements SensorsDriver {
       for (const record of some) found.push([record, answers.get(record)]);
     }
     const asked = found.flatMap(([, answers]) => answers ?? []);
-    // Where every sensor is refused so, this says nothing of one.
+    // If every sensor is refused like this, it does not concern one of them.
     const whole = asked.every(isRefusedAsWhole) ? asked.find(isRefusedAsWhole)?.refused : undefined;
     if (whole) dataOf(whole);
     const ignoresScanning = saysNothingOfScanning(asked);
@@ -120,7 +123,7 @@ export class IpmiSensors implements SensorsDriver {
     }
   }
 
-  /** Conversion factors of a non-linear sensor, by raw value; undefined for others. */
+  /** The conversion factors of a non-linear sensor by raw value; undefined for other sensors. */
   async #factorsOf(
     { analog, number }: SensorRecord,
     raws: readonly number[],
@@ -140,14 +143,16 @@ export class IpmiSensors implements SensorsDriver {
   }
 }
 
-/** Codes that a BMC answers to a session or for a moment. */
+/** Codes that concern the session, or that a BMC returns temporarily. */
 const OF_WHOLE: readonly number[] = [INSUFFICIENT_PRIVILEGE, NODE_BUSY];
 
 function isRefusedAsWhole(answers: SensorAnswers): answers is { readonly refused: Answer } {
   return "refused" in answers && OF_WHOLE.includes(answers.refused.completionCode);
 }
 
-/** Old Dell and HP BMCs say of every sensor that it is not scanned, and give good readings. */
+/**
+ * Whether the scanning bit means nothing: old BMCs of Dell and HP report every sensor as not scanned, with correct readings.
+ */
 function saysNothingOfScanning(all: readonly SensorAnswers[]): boolean {
   const readings = all.flatMap((answers) => ("reading" in answers ? [answers.reading] : []));
   const isUnscanned = readings.every(({ isScanned }) => !isScanned);

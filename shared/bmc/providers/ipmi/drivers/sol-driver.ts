@@ -7,7 +7,7 @@ import { COMPLETED, completionError } from "../commands/completion-code.ts";
 /** Payload type of serial over LAN (IPMI 2.0 table 13-16). */
 export const SOL = 0x01;
 
-/** Completion code of Deactivate Payload for an instance that is not active. */
+/** The completion code of Deactivate Payload for an instance that is not active. */
 const ALREADY_DEACTIVATED = 0x80;
 
 /** Get Payload Activation Status (section 24.4). */
@@ -15,7 +15,7 @@ const GET_SOL_STATUS = ipmiCommand("Get Payload Activation Status", NetFn.app, 0
   data: Uint8Array.of(SOL),
 });
 
-/** The instances in use, 1 to 16, out of its answer. */
+/** The instances in use, 1 to 16, from the answer. */
 export function parseActiveInstances(data: Buffer): number[] {
   if (data.length < 3) {
     throw new BmcError("protocol", "Get Payload Activation Status: the answer is shorter than 3 bytes");
@@ -34,16 +34,16 @@ function deactivatePayload(instance: number): Command {
   });
 }
 
-/** The first instance, and the only one of most BMCs. */
+/** The first instance, which is the only one on most BMCs. */
 export const INSTANCE = 1;
 
-/** A BMC may have the payload and not the command that asks for its state. */
+/** Whether serial over LAN is offered. A BMC may have the payload, but not the command that reports its state. */
 export async function solOffered(channel: CommandChannel, signal: AbortSignal): Promise<true | undefined> {
   const { completionCode } = await exchange(channel, GET_SOL_STATUS, signal);
   return completionCode === COMPLETED || undefined;
 }
 
-/** Undefined where the BMC cannot say. */
+/** The active instances; undefined if the BMC cannot say. */
 export async function readActiveInstances(
   channel: CommandChannel,
   signal: AbortSignal,
@@ -55,7 +55,7 @@ export async function readActiveInstances(
   return undefined;
 }
 
-/** That it is not in use is success. */
+/** Deactivates serial over LAN. An instance that is not in use counts as success. */
 export async function deactivateSol(
   channel: CommandChannel,
   instance: number,

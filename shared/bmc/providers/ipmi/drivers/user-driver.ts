@@ -36,10 +36,10 @@ import {
   WANTS_PASSWORD,
 } from "../commands/users.ts";
 
-/** User ID 1 is the one without a name (IPMI 2.0 section 6.9.1), which many BMCs keep to themselves. */
+/** User ID 1 has no name (IPMI 2.0 section 6.9.1), and many BMCs reserve it. */
 const NAMELESS_USER = 1;
 const UNDO_LIMIT_MS = 5_000;
-/** When a user whom the BMC does not enable may be enabled all the same. */
+/** Pauses after which a user who is not yet enabled may be enabled anyway. */
 const ENABLED_AFTER_MS = [0, 500, 1_500] as const;
 
 interface IpmiUsersOptions {
@@ -47,7 +47,7 @@ interface IpmiUsersOptions {
   readonly clock: Clock;
 }
 
-/** The BMC's user table, on the channel in use (IPMI 2.0 sections 22.26 to 22.30). Changes need ADMINISTRATOR. */
+/** The BMC's user table on the current channel (IPMI 2.0 sections 22.26 to 22.30). Changes require ADMINISTRATOR. */
 export class IpmiUsers implements UserDriver {
   readonly #channel: CommandChannel;
   readonly #lan: LanChannel;
@@ -82,11 +82,12 @@ export class IpmiUsers implements UserDriver {
   }
 
   /**
-   * Throws `usage` for a name or password that does not fit, `bmc` when the name is taken or no slot free. A slot that the BMC
-   * refuses, because its name is fixed or its access, is left as it was for the next one.
+   * Creates a user. Throws `usage` for a name or password that does not fit, and `bmc` if the name is taken or no slot is
+   * free. If the BMC refuses a slot, because of its fixed name or its access, the slot is restored and the next one is
+   * tried.
    */
   async create(user: NewUser, signal: AbortSignal): Promise<void> {
-    // Before anything is sent, so that what does not fit changes nothing.
+    // Checked before anything is sent, so that an invalid value changes nothing.
     this.checkUser(user);
     this.checkRights();
     let refusal: BmcError | undefined;
@@ -96,7 +97,7 @@ export class IpmiUsers implements UserDriver {
       const isTaken = named.completionCode === COMPLETED;
       try {
         dataOf(named);
-        // The user can log in from the last step on, not before.
+        // The user cannot log in before the last step.
         await request(this.#channel, setUserPassword(id, user.password), signal);
         await this.#setAccess(id, user.role, access, signal);
         await this.#enable(id, signal);
@@ -113,7 +114,7 @@ export class IpmiUsers implements UserDriver {
     });
   }
 
-  /** A role is in force only for an enabled user, so giving one enables. */
+  /** Changes a user. A role applies only to an enabled user, so giving one enables the user. */
   async change(user: BmcUser, change: UserChange, signal: AbortSignal): Promise<void> {
     await sendToTarget(async (again) =>
       this.#change(again ? await this.#findAgain(user, signal) : user, change, signal),
@@ -156,7 +157,7 @@ export class IpmiUsers implements UserDriver {
     dataOf((await this.#lan.hasOther(answer.completionCode, signal)) ? await set() : answer);
   }
 
-  /** Some BMCs refuse to enable a user whom Set User Access has enabled: what they have counts. */
+  /** Enables a user. Some BMCs refuse this for a user whom Set User Access has enabled; their state counts. */
   async #enable(id: number, signal: AbortSignal): Promise<void> {
     const answer = await this.#setEnabled(id, true, signal);
     if (answer.completionCode === COMPLETED) return;
@@ -174,7 +175,7 @@ export class IpmiUsers implements UserDriver {
     return exchange(this.#channel, enableUser(id, enabled, "empty password"), signal);
   }
 
-  /** By the BMC's own comparison; one that has none is no evidence either way. */
+  /** Compares a password through the BMC's own command. A BMC without it proves nothing either way. */
   async tryPassword(user: BmcUser, password: Secret, signal: AbortSignal): Promise<PasswordTrial> {
     const id = slotId(user);
     let answer = await exchange(this.#channel, testUserPassword(id, password), signal);
@@ -189,8 +190,8 @@ export class IpmiUsers implements UserDriver {
   }
 
   /**
-   * Disables, takes the access, clears the name. BMCs refuse one or another of these; what is refused is an
-   * error only when the user could still log in.
+   * Disables a user, removes the access and clears the name. BMCs refuse some of these steps; that is an error only if the
+   * user could still log in.
    */
   async remove(user: BmcUser, signal: AbortSignal): Promise<void> {
     const id = slotId(user);
@@ -210,7 +211,7 @@ export class IpmiUsers implements UserDriver {
     ];
   }
 
-  /** Another program may have given the slot to another user since the table was read. */
+  /** Checks that the slot was not given to another user since the table was read. */
   async #check(id: number, name: string, signal: AbortSignal): Promise<void> {
     const answer = await exchange(this.#channel, getUserName(id), signal);
     const now = NO_NAME.has(answer.completionCode) ? "" : parseUserName(dataOf(answer));
@@ -220,7 +221,7 @@ export class IpmiUsers implements UserDriver {
     throw new TargetMoved(name === "" ? "a free slot" : `user ${name}`, `user ID ${id}`, difference);
   }
 
-  /** A user half made is no use, and its name would be in the way. */
+  /** Removes an incomplete user, whose name would be in the way. */
   async #undo(id: number): Promise<void> {
     try {
       await this.#clear(id, AbortSignal.timeout(UNDO_LIMIT_MS));
@@ -230,7 +231,10 @@ export class IpmiUsers implements UserDriver {
   }
 }
 
-/** Best first: BMCs differ in whether they count fixed names as the specification does, or users. Throws if there is none. */
+/**
+ * Free slots, the best first. BMCs differ in whether they count fixed names like the specification, or users. Throws if
+ * there is none.
+ */
 function freeSlots({ slots, unread: [unread] }: UserTable, name: string): readonly UserSlot[] {
   const namesake = slots.find((slot) => slot.name === name);
   if (namesake) throw new BmcError("bmc", `the user name ${name} is already used by user ID ${namesake.id}`);
@@ -245,15 +249,15 @@ function freeSlots({ slots, unread: [unread] }: UserTable, name: string): readon
   return [...free.filter((slot) => !isFixed(slot)), ...free.filter(isFixed)];
 }
 
-/** Classes of refusals that another slot would get as well. */
+/** Classes of refusals that every other slot would get as well. */
 const OF_ALL_SLOTS: readonly BmcError["class"][] = ["auth", "busy", "timeout"];
 
-/** Whether a refusal is about the slot that was tried. */
+/** Whether a refusal concerns only the tried slot. */
 function concernsSlot(thrown: unknown): thrown is RefusedCommand {
   return thrown instanceof RefusedCommand && !thrown.command.secret && !OF_ALL_SLOTS.includes(thrown.class);
 }
 
-/** A user may go without a name and still be one. */
+/** Whether a slot is in use, which does not require a name. */
 function isInUse({ enabled, role }: UserSlot["access"]): boolean {
   return enabled && role !== "none";
 }

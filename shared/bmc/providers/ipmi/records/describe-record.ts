@@ -20,8 +20,9 @@ import type { SensorRecord } from "./sensor-record.ts";
 import { unitText } from "./sensor-units.ts";
 
 /**
- * A record for people, such as `memory sensor 0x21: uncorrectable ECC error (module 3)`. A condition's end is
- * no trouble, whatever the condition was. With the sensor's data record, its name and numbers replace the raw ones. A time before the BMC knew the date is part of the message.
+ * Describes a record for people, such as `memory sensor 0x21: uncorrectable ECC error (module 3)`. The end of a condition is
+ * never a problem. The sensor's data record adds its name and converts raw numbers. If the BMC did not know the date yet,
+ * the time is part of the message.
  */
 export function describeRecord(record: SelRecord, sensor?: SensorRecord): SelEntry {
   const { id, time } = record;
@@ -71,7 +72,7 @@ function offsetOf({ data }: SystemEvent): number {
   return data[0] & 0x0f;
 }
 
-/** What event data 2 and 3 hold, by the flags of event data 1 (IPMI 2.0 table 29-6). */
+/** Describes event data 2 and 3 by the flags of event data 1 (IPMI 2.0 table 29-6). */
 function detailsOf(event: SystemEvent, record: SensorRecord | undefined): string[] {
   const [flags, second, third] = event.data;
   const specific = event.eventType === SENSOR_SPECIFIC_EVENT;
@@ -94,7 +95,7 @@ function detailsOf(event: SystemEvent, record: SensorRecord | undefined): string
   return [...(has2 ? [known ?? `data 2 ${hex(second)}`] : []), ...(has3 ? [`data 3 ${hex(third)}`] : [])];
 }
 
-/** What event data 2 of a restart or a watchdog says. */
+/** Describes event data 2 of a restart or a watchdog. */
 function extension(event: SystemEvent): string | undefined {
   const [, second] = event.data;
   if (event.sensorType === WATCHDOG_2) return WATCHDOG_USES[second & 0x0f];
@@ -103,7 +104,7 @@ function extension(event: SystemEvent): string | undefined {
     : undefined;
 }
 
-/** Raw without the sensor's data record, and where the formula is not in it. */
+/** A number with its unit; the raw value without the sensor's data record, and if the record has no formula. */
 function amount(what: string, raw: number, record: SensorRecord | undefined): string {
   const analog = record?.analog;
   const value = analog && !isNonLinear(analog.linearisation) ? numberOf(record, raw) : undefined;
@@ -117,7 +118,7 @@ const FIRMWARE = 0x0f;
 const RESTART = 0x1d;
 const RESTART_WITH_CAUSE = 0x07;
 const WATCHDOG_2 = 0x23;
-/** What the timer was for, by code. */
+/** Uses of the watchdog timer by code. */
 const WATCHDOG_USES: Readonly<Record<number, string>> = {
   1: "BIOS FRB2 timer",
   2: "POST timer",
@@ -125,7 +126,7 @@ const WATCHDOG_USES: Readonly<Record<number, string>> = {
   4: "OS timer",
   5: "OEM timer",
 };
-/** Sensor-specific event extension codes, by their flags in event data 1. */
+/** Flags in event data 1 for sensor-specific event extension codes. */
 const EXTENSION_IN_2 = 0xc0;
 const EXTENSION_IN_3 = 0x30;
 

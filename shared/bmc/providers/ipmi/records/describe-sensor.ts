@@ -20,24 +20,27 @@ import {
 import type { SensorRecord } from "./sensor-record.ts";
 import { entityText, sensorKind, unitText } from "./sensor-units.ts";
 
-/** What the BMC answered about one sensor. */
+/** The BMC's answers about one sensor. */
 export type SensorAnswers =
   | { readonly refused: Answer }
-  /** What came is no reading. */
+  /** The answer is not a reading. */
   | { readonly problem: string }
   | {
       readonly reading: RawReading;
       readonly thresholds: RawThresholds | undefined;
-      /** Conversion factors of a non-linear sensor, by raw value. */
+      /** The conversion factors of a non-linear sensor by raw value. */
       readonly factors: ReadonlyMap<number, Factors> | undefined;
     };
 
-/** Sensor-specific states (table 42-3) that say that the part is absent: offset by sensor type. */
+/** Sensor-specific states (table 42-3) which mean that the part is absent: offset by sensor type. */
 const ABSENCE: Readonly<Record<number, number>> = { 37: 1 };
 
 const NOT_SCANNED = "the BMC says of every sensor that it is not scanned";
 
-/** `answers` undefined: the sensor was not asked. With `ignoresScanning` a sensor that says so has its reading. */
+/**
+ * Describes a sensor. `answers` is undefined if the sensor was not read. With `ignoresScanning`, a sensor that reports no
+ * scanning still has its reading.
+ */
 export function describeSensor(
   record: SensorRecord,
   answers: SensorAnswers | undefined,
@@ -84,7 +87,7 @@ function stateOfRefusal({ command, completionCode, level }: Answer): [SensorStat
   return ["not read", completionError(command, completionCode, level).message];
 }
 
-/** In the sensor's unit; undefined where only the maker knows the formula. */
+/** The value in the sensor's unit; undefined if only the vendor knows the formula. */
 export function numberOf(
   { analog }: Pick<SensorRecord, "analog">,
   raw: number,
@@ -133,7 +136,7 @@ function statesOf(
     return { health: "unknown", state: "absent" };
   const meaningOf = (offset: number) =>
     isSpecific ? sensorEvent(sensorType, offset) : genericEvent(eventType, offset);
-  // BMCs set bits beside those that the sensor's type has, which mean nothing.
+  // BMCs set bits that the sensor's type does not have. These mean nothing.
   const isKnownType = OFFSETS.some((offset) => meaningOf(offset) !== undefined);
   const meanings = offsets.flatMap((offset) => meaningOf(offset) ?? (isKnownType ? [] : `state ${offset}`));
   return {
@@ -142,7 +145,7 @@ function statesOf(
   };
 }
 
-/** States of the maker's own have no known severity. */
+/** The worst severity. States defined by the vendor have no known severity. */
 function worst(meanings: readonly (EventMeaning | string)[]): SensorHealth {
   const severities = meanings.flatMap((meaning) => (typeof meaning === "string" ? [] : [meaning.severity]));
   if (severities.includes("critical")) return "critical";

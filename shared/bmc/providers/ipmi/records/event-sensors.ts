@@ -4,12 +4,12 @@ import type { SdrRepository } from "./sdr-repository.ts";
 import type { SelRecord, SystemEvent } from "./sel-record.ts";
 import type { SensorRecord } from "./sensor-record.ts";
 
-/** With ipmitool, a program runs for each record: a large repository is then not worth its time. */
+/** With ipmitool, a program runs for each record, so a large repository is not worth the time. */
 const LONGEST_MS = 10_000;
 
 /**
- * The sensors of events, by event. The records are read until every sensor is found, and for `LONGEST_MS` at most; one
- * that is not found then is missing, and so are all where the BMC has no records.
+ * Finds the sensors of events. The records are read until every sensor is found, for at most `LONGEST_MS`. A sensor that is
+ * not found then is missing; all are missing if the BMC has no records.
  */
 export async function eventSensors(
   records: readonly SelRecord[],
@@ -28,7 +28,7 @@ export async function eventSensors(
   try {
     await withTimeout(LONGEST_MS, signal, (bound) => repository.read(bound, isEnough), clock);
   } catch {
-    // The log is worth more than its sensors' names; only the caller ends the reading of both.
+    // The log is more important than the names of its sensors. Only the caller ends the reading of both.
     signal.throwIfAborted();
   }
   const byKey = new Map(sensors.map((sensor) => [keyOfSensor(sensor), sensor]));

@@ -2,7 +2,7 @@ import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import { type Command, ipmiCommand, NetFn } from "../commands/command.ts";
 
-/** The FRU that describes the machine the BMC belongs to (IPMI 2.0 section 34, FRU device ID 0). */
+/** The FRU of the machine that the BMC belongs to (IPMI 2.0 section 34, FRU device ID 0). */
 const SYSTEM_FRU = 0x00;
 
 /** Get FRU Inventory Area Info (section 34.1). */
@@ -12,7 +12,7 @@ export const GET_FRU_AREA_INFO = ipmiCommand("Get FRU Inventory Area Info", NetF
 
 export interface FruAreaInfo {
   readonly bytes: number;
-  /** Bytes that one step of an offset counts: 2 where the device is read in words. */
+  /** The number of bytes per unit of an offset: 2 if the device is read in words. */
   readonly unit: 1 | 2;
 }
 
@@ -23,7 +23,7 @@ export function parseFruAreaInfo(data: Buffer): FruAreaInfo {
   return { bytes: data.readUInt16LE(0), unit: (data.readUInt8(2) & 1) === 1 ? 2 : 1 };
 }
 
-/** Read FRU Data (section 34.2). `offset` and `count` in the device's units; the answer's count too. */
+/** Read FRU Data (section 34.2). `offset` and `count` are in the device's units, like the count of the answer. */
 export function readFruData(offset: number, count: number): Command {
   const data = Buffer.of(SYSTEM_FRU, 0, 0, count);
   data.writeUInt16LE(offset, 1);
@@ -33,14 +33,14 @@ export function readFruData(offset: number, count: number): Command {
   });
 }
 
-/** The bytes out of its answer: what the count announces and no more. Throws `protocol` for none. */
+/** The bytes of an answer, limited to the announced count. Throws `protocol` if there are none. */
 export function parseFruData(data: Buffer, unit: 1 | 2): Buffer {
   const bytes = data.subarray(1, 1 + (data[0] ?? 0) * unit);
   if (bytes.length === 0) throw new BmcError("protocol", "Read FRU Data: the answer holds no data");
   return bytes;
 }
 
-/** Platform Management FRU Information Storage Definition 1.0, section 8: offsets count in 8 bytes. */
+/** Offsets are in units of 8 bytes (Platform Management FRU Information Storage Definition 1.0, section 8). */
 const OFFSET_BYTES = 8;
 export const FRU_HEADER_BYTES = 8;
 const FORMAT_VERSION = 1;
@@ -48,18 +48,18 @@ const ENGLISH_CODE = 25;
 const ENGLISH = new Set([0, ENGLISH_CODE]);
 const END_OF_FIELDS = 0xc1;
 
-/** Where the areas with names begin, in bytes; absent where the FRU has none. */
+/** The offsets of areas with names, in bytes; absent if the FRU lacks them. */
 export interface FruHeader {
   readonly areas: {
     readonly chassis?: number;
     readonly board?: number;
     readonly product?: number;
   };
-  /** Makers store wrong checksums with good values. */
+  /** Vendors store wrong checksums with correct values. */
   readonly hasWrongChecksum: boolean;
 }
 
-/** The common header; undefined when it is not one. */
+/** Parses the common header; undefined if it is invalid. */
 export function parseFruHeader(bytes: Buffer): FruHeader | undefined {
   const header = bytes.subarray(0, FRU_HEADER_BYTES);
   if (header.length < FRU_HEADER_BYTES || (header.readUInt8(0) & 0x0f) !== FORMAT_VERSION) return undefined;
@@ -74,43 +74,43 @@ export function parseFruHeader(bytes: Buffer): FruHeader | undefined {
   return { areas, hasWrongChecksum: !sumsToZero(header) };
 }
 
-/** How long an area is, in bytes, out of its second byte. */
+/** The length of an area in bytes, from its second byte. */
 export function fruAreaBytes(start: Buffer): number {
   return (start[1] ?? 0) * OFFSET_BYTES;
 }
 
-/** What names a machine; a field that is empty or not there is absent. */
+/** Names of a machine; empty and missing fields are absent. */
 interface FruNames {
   readonly vendor?: string;
   readonly model?: string;
   readonly serial?: string;
 }
 
-/** An area's names; undefined if it is no area. */
+/** The names in an area; undefined if it is invalid. */
 export interface FruArea {
   readonly names: FruNames;
-  /** Why the names may be wrong, or are not all: for people. */
+  /** Why the names may be wrong or incomplete, for people. */
   readonly doubt?: string;
 }
 
-/** Section 10: part number, serial number. The area has no language: its texts are English. */
+/** The chassis area (section 10): part number, serial number. It has no language; its texts are English. */
 export function parseChassisArea(area: Buffer): FruArea | undefined {
   return parseArea(area, 3, ([model, serial]) => ({ model, serial }), ENGLISH_CODE);
 }
 
-/** Section 11: manufacturer, product name, serial number, part number. */
+/** The board area (section 11): manufacturer, product name, serial number, part number. */
 export function parseBoardArea(area: Buffer): FruArea | undefined {
   return parseArea(area, 6, ([vendor, model, serial]) => ({ vendor, model, serial }));
 }
 
-/** Section 12: manufacturer, product name, part or model number, version, serial number. */
+/** The product area (section 12): manufacturer, product name, part or model number, version, serial number. */
 export function parseProductArea(area: Buffer): FruArea | undefined {
   return parseArea(area, 3, ([vendor, name, part, , serial]) => ({ vendor, model: name ?? part, serial }));
 }
 
 type Field = string | undefined;
 
-/** The fields begin at `offset`. */
+/** Parses an area whose fields begin at `offset`. */
 function parseArea(
   area: Buffer,
   offset: number,
@@ -141,7 +141,10 @@ function readFields(bytes: Buffer, offset: number, language: number): readonly F
   return fields;
 }
 
-/** Section 13, type/length byte: 0 binary, 1 BCD plus, 2 six-bit ASCII, 3 text in the area's language. */
+/**
+ * Decodes a field by its type/length byte (section 13): 0 binary, 1 BCD plus, 2 six-bit ASCII, 3 text in the area's
+ * language.
+ */
 export function decodeField(type: number, bytes: Buffer, language: number): string | undefined {
   const text = fieldText(type, bytes, language).replaceAll("\0", "").trim();
   return text === "" ? undefined : text;
@@ -158,7 +161,7 @@ function fieldText(type: number, bytes: Buffer, language: number): string {
     : bytes.subarray(0, bytes.length & ~1).toString("utf16le");
 }
 
-/** Makers fill texts up behind their end. */
+/** Bytes with which vendors pad texts. */
 const FILLING: ReadonlySet<number> = new Set([0x00, 0x03, 0x10, 0x20, 0xfe, 0xff]);
 
 function textEnd(bytes: Buffer): number {
@@ -167,7 +170,7 @@ function textEnd(bytes: Buffer): number {
 
 const BCD_PLUS = "0123456789 -.";
 
-/** Four characters in three bytes, the first in the lowest bits. */
+/** Decodes four characters from three bytes, the first in the lowest bits. */
 function sixBitAscii(bytes: Buffer): string {
   const characters = Array.from({ length: Math.floor((bytes.length * 8) / 6) }, (_, index) => {
     const bit = index * 6;

@@ -1,18 +1,18 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { type Command, ipmiCommand, NetFn } from "../commands/command.ts";
 
-/** Bytes of a record before what its length counts (IPMI 2.0 section 43). */
+/** The bytes of a record that its length does not include (IPMI 2.0 section 43). */
 export const SDR_HEADER_BYTES = 5;
 const WHOLE_RECORD = 0xff;
 
-/** Where the records are: in the BMC's repository (section 33), or in a controller without one (section 35). */
+/** The location of the records: the BMC's repository (section 33), or a controller without one (section 35). */
 export interface SdrStore {
   readonly info: Command;
   readonly reserve: Command;
   get(part: SdrPart): Command;
 }
 
-/** Bytes of a record; without `bytes` to its end. */
+/** A part of a record; without `bytes`, it extends to the record's end. */
 export interface SdrPart {
   readonly reservation: number;
   readonly id: number;
@@ -42,7 +42,7 @@ export function parseSdrReservation(data: Buffer): number {
 }
 
 export interface SdrAnswer {
-  /** 0xffff after the last one. */
+  /** 0xffff after the last record. */
   readonly next: number;
   readonly bytes: Buffer;
 }
@@ -52,7 +52,7 @@ export function parseSdrPart(data: Buffer): SdrAnswer {
   return { next: data.readUInt16LE(0), bytes: data.subarray(2) };
 }
 
-/** The length of a record out of its first bytes. */
+/** The length of a record from its first bytes. */
 export function sdrLength(header: Buffer): number {
   return SDR_HEADER_BYTES + header.readUInt8(4);
 }

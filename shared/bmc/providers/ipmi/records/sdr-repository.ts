@@ -30,29 +30,29 @@ import {
 import { FIRST_RECORD, NO_RECORD, NO_RESERVATION } from "./sel-commands.ts";
 import { hasWholeName, parseSensorRecord, type SensorRecord } from "./sensor-record.ts";
 
-/** The largest known repositories, of blade chassis, have some 500 records. */
+/** The largest known repositories, in blade chassis, have about 500 records. */
 const MOST_RECORDS = 1_024;
 /** How often other clients may cancel the reservation. */
 const MOST_LOSSES = 16;
-/** A record is read as often before it counts as unreadable: some BMCs answer junk now and then. */
+/** How often a record is read before it counts as unreadable: some BMCs occasionally answer junk. */
 const TRIES = 2;
-/** Behind a record that names no next one, as many IDs are tried: most repositories number their records. */
+/** The number of IDs to try after a record that names no next one; most repositories number their records. */
 const MOST_SKIPPED = 4;
 const LARGEST_PART_BYTES = 32;
 const SMALLEST_PART_BYTES = 8;
 
-/** In this order. */
+/** Stores in the order in which they are tried. */
 const STORES: readonly SdrStore[] = [REPOSITORY, DEVICE_RECORDS];
 
 interface Opened {
   readonly store: SdrStore;
-  /** Changes when records do. */
+  /** Changes when the records change. */
   readonly version: string;
-  /** How many records the BMC counts; absent where it does not say. */
+  /** The BMC's count of records; absent if it does not say. */
   readonly records?: number;
 }
 
-/** A record, and the ID of the one behind it. */
+/** A record with the ID of the next one. */
 interface ReadRecord {
   readonly next: number;
   readonly bytes: Buffer;
@@ -62,7 +62,7 @@ function idOf({ bytes }: ReadRecord): number {
   return bytes.readUInt16LE(0);
 }
 
-/** The sensors in a BMC's sensor data records, read once per session: one round trip per record, or a few. */
+/** The sensors in a BMC's sensor data records. They are read once per session, with one round trip per record or a few. */
 export class SdrRepository {
   readonly #channel: CommandChannel;
   #sensors: SensorRecord[] = [];
@@ -74,7 +74,7 @@ export class SdrRepository {
   #gaps: Unread[] = [];
   readonly #parts = new PartRefusals();
   #first: SdrStore = REPOSITORY;
-  /** Undefined as long as the BMC gives whole records. */
+  /** Undefined while the BMC returns whole records. */
   #partBytes: number | undefined;
 
   constructor(channel: CommandChannel) {
@@ -86,7 +86,7 @@ export class SdrRepository {
     return this.#gaps;
   }
 
-  /** Reads until `isEnough`, or all. Throws `unsupported` where the BMC has no records. */
+  /** Reads until `isEnough`, or everything. Throws `unsupported` if the BMC has no records. */
   async read(
     signal: AbortSignal,
     isEnough: (sensors: readonly SensorRecord[]) => boolean = () => false,
@@ -102,14 +102,14 @@ export class SdrRepository {
     return this.#sensors;
   }
 
-  /** Finds out where the records are. Throws `unsupported` where the BMC has none. */
+  /** Finds the location of the records. Throws `unsupported` if the BMC has none. */
   async open(signal: AbortSignal): Promise<Opened> {
     let refusal: Answer | undefined;
     for (const store of STORES.slice(STORES.indexOf(this.#first))) {
       const info = await exchange(this.#channel, store.info, signal);
       const { completionCode, data } = info;
       if (completionCode !== COMPLETED) {
-        // Some BMCs refuse this and have the records.
+        // Some BMCs refuse this although they have the records.
         if (await this.#hasRecords(store, signal)) return { store, version: "" };
         if (completionCode !== INVALID_COMMAND) refusal ??= info;
         continue;
@@ -154,13 +154,13 @@ export class SdrRepository {
         problem = this.#parts.of(thrown);
         if (problem instanceof UnansweredCommand) break;
       }
-      // Smaller parts have not helped, and are no use for the others.
+      // Smaller parts have not helped here and would not help elsewhere.
       this.#partBytes = partBytes;
     }
     if (!problem) return;
     const isFirst = this.#seen.size === 0;
     if (isFirst && problem.class === "unsupported" && opened.store === REPOSITORY) {
-      // Some controllers count the records of a repository that they do not give.
+      // Some controllers count the records of a repository that they do not return.
       this.#first = DEVICE_RECORDS;
       this.#opened = undefined;
       return;
@@ -176,24 +176,27 @@ export class SdrRepository {
       this.#leaveOut(`record ${id} does not lead to them`);
   }
 
-  /** The records behind the last one that was found. */
+  /** Leaves out the records after the last one that was found. */
   #leaveOut(reason: string): void {
     this.#next = NO_RECORD;
     this.#gaps.push({ name: "later sensor data records", reason });
   }
 
-  /** Records that lead back would never end. */
+  /** Whether a record leads back; the list would then never end. */
   #leadsBack(id: number, { next }: ReadRecord): boolean {
     return next === id || next === FIRST_RECORD || this.#seen.has(next);
   }
 
-  /** Some BMCs never say that there is no next record: after as many as there are, the one that leads back is the last. */
+  /**
+   * Whether a record is the last one. Some BMCs always name a next record: after all records were read, the one that leads
+   * back is the last.
+   */
   #isLast(id: number, record: ReadRecord, { records }: Opened): boolean {
     const isOther = id !== FIRST_RECORD && idOf(record) !== id;
     return !isOther && records !== undefined && this.#seen.size + 1 >= records;
   }
 
-  /** The ID of the next record that can be read behind one that cannot. */
+  /** The ID of the next readable record after an unreadable one. */
   async #after(store: SdrStore, id: number, signal: AbortSignal): Promise<number> {
     try {
       this.#reservation ??= await this.#reserve(store, signal);
@@ -209,7 +212,7 @@ export class SdrRepository {
     return NO_RECORD;
   }
 
-  /** After a reservation was lost. Only if records have changed may their IDs have, too (section 33.11). */
+  /** Continues after a reservation was lost. IDs may have changed only if the records have (section 33.11). */
   async #reopen(lost: Opened, signal: AbortSignal): Promise<void> {
     this.#losses += 1;
     if (this.#losses > MOST_LOSSES) {
@@ -224,7 +227,7 @@ export class SdrRepository {
     this.#next = FIRST_RECORD;
   }
 
-  /** Undefined where there is no such record. */
+  /** Reads a record; undefined if it does not exist. */
   async #readRecord(
     store: SdrStore,
     id: number,
@@ -245,7 +248,7 @@ export class SdrRepository {
       if (answer.completionCode === NOT_PRESENT && bytes.length === 0) return undefined;
       if (TOO_LARGE.has(answer.completionCode) && this.#shrink()) continue;
       if (hasWholeName(bytes) && (answer.completionCode !== COMPLETED || answer.data.length < 3)) {
-        // Its length says more than there is; smaller parts are no use for the others.
+        // The record's length exceeds its data. Smaller parts would not help elsewhere.
         this.#partBytes = partBytes;
         return { next, bytes };
       }
@@ -262,7 +265,7 @@ export class SdrRepository {
     return answer.completionCode === COMPLETED ? parseSdrReservation(answer.data) : NO_RESERVATION;
   }
 
-  /** Past a record's end some BMCs refuse to read, so the header, which has the length, comes first. */
+  /** The next part to read. Some BMCs refuse to read past a record's end, so the header with the length comes first. */
   #nextPart(bytes: Buffer): Pick<SdrPart, "offset" | "bytes"> {
     if (this.#partBytes === undefined && bytes.length === 0) return { offset: 0 };
     const end = bytes.length < SDR_HEADER_BYTES ? SDR_HEADER_BYTES : sdrLength(bytes);
@@ -270,7 +273,10 @@ export class SdrRepository {
     return { offset: bytes.length, bytes: Math.min(left, this.#partBytes ?? LARGEST_PART_BYTES) };
   }
 
-  /** Undefined if the BMC was silent, which is how some refuse a read that is too large: parts are the smallest then. */
+  /**
+   * Reads a part; undefined if the BMC was silent, which is how some refuse a read that is too large. The smallest parts are
+   * then used.
+   */
   async #exchange(command: Command, signal: AbortSignal): Promise<Answer | undefined> {
     try {
       return await exchange(this.#channel, command, signal);
@@ -281,7 +287,7 @@ export class SdrRepository {
     }
   }
 
-  /** False if the parts are as small as can be. */
+  /** Makes the parts smaller. Returns false if they are already as small as possible. */
   #shrink(): boolean {
     const now = this.#partBytes;
     if (now !== undefined && now <= SMALLEST_PART_BYTES) return false;

@@ -1,7 +1,7 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { type Command, ipmiCommand, NetFn } from "../commands/command.ts";
 
-/** The IDs that stand for the oldest record in a request, and for "no further record" in an answer. */
+/** The IDs that mean the oldest record in a request, and "no further record" in an answer. */
 export const FIRST_RECORD = 0x0000;
 export const NO_RECORD = 0xffff;
 /** Size of a record; some BMCs return only a part at a time. */
@@ -17,18 +17,18 @@ const ERASING: NonNullable<Command["refusals"]> = {
 /** Get SEL Info (section 31.2). */
 export const GET_SEL_INFO = ipmiCommand("Get SEL Info", NetFn.storage, 0x40, { refusals: ERASING });
 
-/** How many records the log holds, out of a Get SEL Info answer. */
+/** The number of records in the log, from an answer of Get SEL Info. */
 export function parseSelEntryCount(data: Buffer): number {
   if (data.length < 3) throw new BmcError("protocol", "Get SEL Info: the answer is shorter than 3 bytes");
   return data.readUInt16LE(1);
 }
 
-/** Whether records were dropped because the log was full; false for an answer that ends before it says. */
+/** Whether records were dropped because the log was full. False if the answer is too short to say. */
 export function parseSelOverflow(data: Buffer): boolean {
   return ((data[13] ?? 0) & 0x80) !== 0;
 }
 
-/** Reserve SEL (section 31.4). A second one only makes the first reservation void. */
+/** Reserve SEL (section 31.4). A second reservation only invalidates the first one. */
 export const RESERVE_SEL = ipmiCommand("Reserve SEL", NetFn.storage, 0x42, { refusals: ERASING });
 
 export function parseReservation(data: Buffer): number {
@@ -40,7 +40,7 @@ export interface RecordPart {
   readonly reservation: number;
   readonly id: number;
   readonly offset: number;
-  /** Absent reads to the record's end. */
+  /** Absent to read up to the record's end. */
   readonly bytes?: number;
 }
 
@@ -72,7 +72,7 @@ export function parseSelEntry(data: Buffer): SelEntryPart {
 const ERASE = 0xaa;
 const ERASE_STATUS = 0x00;
 
-/** Clear SEL (section 31.9): begins the erasure, or asks how far it is. */
+/** Clear SEL (section 31.9): starts the erasure, or asks for its progress. */
 export function clearSel(reservation: number, step: "erase" | "status"): Command {
   const data = Buffer.from([0, 0, 0x43, 0x4c, 0x52, step === "erase" ? ERASE : ERASE_STATUS]);
   data.writeUInt16LE(reservation, 0);
@@ -91,7 +91,7 @@ export function parseErasure(data: Buffer): boolean {
 /** Get SEL Time (section 31.10). */
 export const GET_SEL_TIME = ipmiCommand("Get SEL Time", NetFn.storage, 0x48);
 
-/** Seconds as they stand on the wire. */
+/** The seconds as sent by the BMC. */
 export function parseSelTime(data: Buffer): number {
   if (data.length < 4) throw new BmcError("protocol", "Get SEL Time: the answer is shorter than 4 bytes");
   return data.readUInt32LE(0);

@@ -1,47 +1,47 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { RECORD_BYTES } from "./sel-commands.ts";
 
-/** IPMI 2.0 section 37: timestamps up to this one count from the BMC's start, not from 1970. */
+/** Timestamps up to this one count from the BMC's start instead of 1970 (IPMI 2.0 section 37). */
 const LAST_BEFORE_INITIALISATION = 0x2000_0000;
 const UNSPECIFIED = 0xffff_ffff;
 
-/** What the four bytes of a timestamp mean. */
+/** The meaning of the four bytes of a timestamp. */
 export type SelTime =
   | { readonly kind: "since-epoch"; readonly ms: number }
   /** The BMC did not know the time yet. */
   | { readonly kind: "since-start"; readonly seconds: number }
   | { readonly kind: "unspecified" };
 
-/** `seconds`: as they stand on the wire, an unsigned 32-bit number. */
+/** Reads a timestamp. `seconds` is the unsigned 32-bit number as sent by the BMC. */
 export function selTime(seconds: number): SelTime {
   if (seconds === UNSPECIFIED) return { kind: "unspecified" };
   if (seconds <= LAST_BEFORE_INITIALISATION) return { kind: "since-start", seconds };
   return { kind: "since-epoch", ms: seconds * 1_000 };
 }
 
-/** What a sensor saw: the generator's event (IPMI 2.0 table 32-1). */
+/** A sensor's event: the generator's event of IPMI 2.0 table 32-1. */
 export interface SystemEvent {
   readonly kind: "system";
   readonly id: number;
   readonly time: SelTime;
-  /** Slave address or software ID, and channel and LUN. */
+  /** The slave address or software ID, and channel and LUN. */
   readonly generator: number;
   readonly sensorType: number;
   readonly sensor: number;
-  /** False when the condition ended. */
+  /** False if the condition has ended. */
   readonly asserted: boolean;
-  /** 0x01 threshold, 0x02 to 0x0c generic, 0x6f of the sensor's own, 0x70 to 0x7f of the maker's. */
+  /** 0x01 threshold, 0x02 to 0x0c generic, 0x6f sensor-specific, 0x70 to 0x7f defined by the vendor. */
   readonly eventType: number;
   readonly data: readonly [number, number, number];
 }
 
-/** A record in the BMC maker's own format, with (tables 32-2) or without a timestamp (32-3). */
+/** A record in the vendor's own format, with (table 32-2) or without (32-3) a timestamp. */
 export interface OemRecord {
   readonly kind: "oem";
   readonly id: number;
   readonly type: number;
   readonly time: SelTime;
-  /** IANA enterprise number; absent from records without a timestamp. */
+  /** The IANA enterprise number; absent from records without a timestamp. */
   readonly manufacturer?: number;
   readonly data: Buffer;
 }
@@ -53,8 +53,8 @@ const FIRST_OEM_TYPE_WITHOUT_TIME = 0xe0;
 const ASSERTED = 0x00;
 
 /**
- * The 16 bytes of a record. Types below 0xC0 other than 0x02 are reserved, and BMCs that use them fill them as
- * system events. Throws `protocol` for fewer bytes.
+ * Parses the 16 bytes of a record. Types below 0xC0 other than 0x02 are reserved; BMCs that use them fill them like system
+ * events. Throws `protocol` for fewer bytes.
  */
 export function parseSelRecord(bytes: Buffer): SelRecord {
   if (bytes.length < RECORD_BYTES) {

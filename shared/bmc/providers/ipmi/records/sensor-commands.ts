@@ -14,7 +14,7 @@ export interface RawReading {
   readonly raw: number;
   readonly isScanned: boolean;
   readonly isAvailable: boolean;
-  /** Thresholds exceeded, or states asserted, one bit each; undefined if the BMC does not say. */
+  /** Exceeded thresholds or asserted states, one bit each; undefined if the BMC does not say. */
   readonly status: number | undefined;
 }
 
@@ -39,7 +39,7 @@ export function getSensorThresholds(sensor: number): Command {
   });
 }
 
-/** In this order in the answer, in masks and in the status of a reading. */
+/** Thresholds in their order in the answer, in masks and in the status of a reading. */
 export const THRESHOLD_NAMES = [
   "lowerWarning",
   "lowerCritical",
@@ -62,7 +62,7 @@ export function parseSensorThresholds(data: Buffer): RawThresholds {
   return { readable: data.readUInt8(0) & 0x3f, raw: data.subarray(1, 7) };
 }
 
-/** Get Sensor Reading Factors (section 35.5): those of a non-linear sensor at one reading. */
+/** Get Sensor Reading Factors (section 35.5), for one reading of a non-linear sensor. */
 export function getReadingFactors(sensor: number, raw: number): Command {
   return ipmiCommand("Get Sensor Reading Factors", NetFn.sensor, 0x23, { data: Uint8Array.of(sensor, raw) });
 }

@@ -1,4 +1,4 @@
-/** How a raw byte is a number (IPMI 2.0 table 43-1, bits 7:6 of byte 21); `none` has no analog reading. */
+/** The format of a raw byte (IPMI 2.0 table 43-1, bits 7:6 of byte 21); `none` means that there is no analog reading. */
 export type AnalogFormat = "unsigned" | "ones-complement" | "twos-complement" | "none";
 
 export const ANALOG_FORMATS: readonly AnalogFormat[] = [
@@ -20,7 +20,7 @@ export interface Factors {
   readonly rExponent: number;
 }
 
-/** By linearisation code, 0 to 11 (table 43-1, byte 24). */
+/** Linearisation functions by code, 0 to 11 (table 43-1, byte 24). */
 const LINEARISATIONS: readonly ((y: number) => number)[] = [
   (y) => y,
   Math.log,
@@ -38,12 +38,12 @@ const LINEARISATIONS: readonly ((y: number) => number)[] = [
 
 const FIRST_NON_LINEAR = 0x70;
 
-/** From here on, factors depend on the reading and come from the BMC, and the formula is linear. */
+/** Whether the factors depend on the reading and come from the BMC; the formula is then linear. */
 export function isNonLinear(linearisation: number): boolean {
   return linearisation >= FIRST_NON_LINEAR && linearisation <= 0x7f;
 }
 
-/** The six bytes from the low byte of M on, as in a Full Sensor Record and in Get Sensor Reading Factors. */
+/** Parses the six bytes from the low byte of M on, in a Full Sensor Record and in Get Sensor Reading Factors. */
 export function parseFactors(bytes: Buffer): Factors {
   const exponents = bytes.readUInt8(5);
   return {
@@ -54,7 +54,7 @@ export function parseFactors(bytes: Buffer): Factors {
   };
 }
 
-/** What a raw byte is in the sensor's unit; undefined where the format or the formula gives no number. */
+/** Converts a raw byte to the sensor's unit; undefined if the format or the formula gives no number. */
 export function convertReading(
   raw: number,
   format: AnalogFormat,
@@ -65,7 +65,7 @@ export function convertReading(
   const linearise = isNonLinear(linearisation) ? LINEARISATIONS[0] : LINEARISATIONS[linearisation];
   if (x === undefined || !linearise) return undefined;
   const y = linearise((m * x + b * 10 ** bExponent) * 10 ** rExponent);
-  // A byte has no more than three digits; what follows is noise of the floating point.
+  // A byte has at most three digits; further digits are noise of the floating point.
   return Number.isFinite(y) ? Number(y.toPrecision(7)) : undefined;
 }
 

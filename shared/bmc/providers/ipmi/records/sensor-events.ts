@@ -1,6 +1,6 @@
 import data from "./sensor-events.json" with { type: "json" };
 
-/** What an event says about the machine while it is asserted. */
+/** The meaning of an event for the machine while it is asserted. */
 export type Severity = "ok" | "warning" | "critical";
 
 export interface EventMeaning {
@@ -10,7 +10,7 @@ export interface EventMeaning {
 
 interface SensorData {
   readonly name: string;
-  /** By offset, such as `warning: general chassis intrusion`. */
+  /** Events by offset, such as `warning: general chassis intrusion`. */
   readonly events?: Readonly<Record<string, string>>;
 }
 
@@ -35,10 +35,10 @@ export function sensorEvent(type: number, offset: number): EventMeaning | undefi
   return meaningOf(sensors[type]?.events?.[offset]);
 }
 
-/** Progress of the system firmware: event data 2 of sensor type 0x0f, offsets 1 and 2. */
+/** Progress of the system firmware, in event data 2 of sensor type 0x0f, offsets 1 and 2. */
 export const FIRMWARE_PROGRESS: readonly string[] = data.firmwareProgress;
 
-/** POST errors: event data 2 of sensor type 0x0f, offset 0. */
+/** POST errors, in event data 2 of sensor type 0x0f, offset 0. */
 export const FIRMWARE_ERRORS: readonly string[] = data.firmwareErrors;
 
 function meaningOf(entry: string | undefined): EventMeaning | undefined {

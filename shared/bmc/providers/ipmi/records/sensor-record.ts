@@ -9,9 +9,9 @@ interface Analog {
   readonly factors: Factors;
 }
 
-/** A sensor as the repository of sensor data records describes it (IPMI 2.0 section 43). */
+/** A sensor as its sensor data record describes it (IPMI 2.0 section 43). */
 export interface SensorRecord {
-  /** Slave address, or the ID of software; bit 0 tells which. */
+  /** A slave address or software ID; bit 0 distinguishes them. */
   readonly owner: number;
   /** Bits 7:4 channel, 1:0 LUN. */
   readonly lun: number;
@@ -23,9 +23,12 @@ export interface SensorRecord {
   readonly eventType: number;
   /** Absent if the record has none. */
   readonly units?: UnitBytes;
-  /** Absent from sensors that have states only. */
+  /** Absent for sensors that only have states. */
   readonly analog?: Analog;
-  /** Absent without thresholds. `readable` has a bit per threshold; `raw` has the values that the BMC sets when it starts. */
+  /**
+   * Absent without thresholds. `readable` has a bit per threshold; `raw` contains the values that the BMC sets when it
+   * starts.
+   */
   readonly thresholds?: { readonly readable: number; readonly raw: Buffer };
   /** Whether the sensor only sends events and cannot be read. */
   readonly eventOnly: boolean;
@@ -35,14 +38,11 @@ const FULL = 0x01;
 const COMPACT = 0x02;
 const EVENT_ONLY = 0x03;
 const THRESHOLDS = 0x01;
-/** Where the type and length of the name is. */
+/** The position of the name's type and length. */
 const NAME_AT: Readonly<Record<number, number>> = { [FULL]: 47, [COMPACT]: 31, [EVENT_ONLY]: 16 };
 const SHARING_AT: Readonly<Record<number, number>> = { [COMPACT]: 23, [EVENT_ONLY]: 12 };
 
-/**
- * The sensors of a record, several if they share it; none for other records (FRU locators and the like) and for
- * those that are cut short.
- */
+/** The sensors of a record, several if they share it. None for other records, such as FRU locators, and for incomplete ones. */
 export function parseSensorRecord(bytes: Buffer): readonly SensorRecord[] {
   if (bytes.length < 5) return [];
   const type = bytes.readUInt8(3);
@@ -70,14 +70,14 @@ export function parseSensorRecord(bytes: Buffer): readonly SensorRecord[] {
   return type === FULL ? [{ ...record, ...fullPart(bytes) }] : shared(record, bytes, type);
 }
 
-/** Whether the name of a sensor's record, which is its last field that counts, is in these bytes. */
+/** Whether these bytes contain the whole name of a sensor's record, which is its last relevant field. */
 export function hasWholeName(bytes: Buffer): boolean {
   const nameAt = bytes.length > 3 ? NAME_AT[bytes.readUInt8(3)] : undefined;
   if (nameAt === undefined || bytes.length <= nameAt) return false;
   return bytes.length > nameAt + (bytes.readUInt8(nameAt) & 0x1f);
 }
 
-/** What only a Full Sensor Record has (table 43-1). */
+/** The fields that only a Full Sensor Record has (table 43-1). */
 function fullPart(bytes: Buffer): Pick<SensorRecord, "analog" | "thresholds"> {
   const format = ANALOG_FORMATS[bytes.readUInt8(20) >> 6] ?? "none";
   if (format === "none") return {};
@@ -86,14 +86,14 @@ function fullPart(bytes: Buffer): Pick<SensorRecord, "analog" | "thresholds"> {
     linearisation: bytes.readUInt8(23) & 0x7f,
     factors: parseFactors(bytes.subarray(24, 30)),
   };
-  // Thresholds are upper first here, and lower first in Get Sensor Thresholds.
+  // Upper thresholds come first here, and lower ones in Get Sensor Thresholds.
   const raw = Buffer.from(bytes.subarray(36, 42)).reverse();
   const access = (bytes.readUInt8(11) >> 2) & 0x03;
   const readable = access === 0 ? 0 : bytes.readUInt8(18) & 0x3f;
   return bytes.readUInt8(13) === THRESHOLDS ? { analog, thresholds: { readable, raw } } : { analog };
 }
 
-/** Sensors that follow each other may share a record, with a number or letter after the name (table 43-2). */
+/** The sensors of a shared record: consecutive sensors may share it, with a number or letter after the name (table 43-2). */
 function shared(record: SensorRecord, bytes: Buffer, type: number): readonly SensorRecord[] {
   const at = SHARING_AT[type] ?? 0;
   const flags = bytes.readUInt8(at);
@@ -118,7 +118,7 @@ function suffix(index: number, isAlpha: boolean): string {
 const LATIN = 25;
 const UNICODE = 1;
 
-/** Type and length (section 43.15): as in a FRU, but type 0 is Unicode and the length has five bits. */
+/** Reads type and length (section 43.15). They are like in a FRU, but type 0 is Unicode and the length has five bits. */
 function nameIn(bytes: Buffer, at: number): string {
   const type = bytes.readUInt8(at) >> 6;
   const text = bytes.subarray(at + 1, at + 1 + (bytes.readUInt8(at) & 0x1f));

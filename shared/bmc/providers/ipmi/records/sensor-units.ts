@@ -11,7 +11,7 @@ export interface UnitBytes {
 const PER = 1;
 const TIMES = 2;
 
-/** Such as `RPM`, `%`, `W/s`; undefined for a number without a unit. */
+/** The unit, such as `RPM`, `%` or `W/s`; undefined for a number without one. */
 export function unitText({ flags, base, modifier }: UnitBytes): string | undefined {
   const main = tables.units[base] ?? "";
   const second = tables.units[modifier] ?? "";
@@ -25,7 +25,7 @@ export function unitText({ flags, base, modifier }: UnitBytes): string | undefin
         ? `${main}·${second}`
         : main;
   const rate = tables.rates[(flags >> 3) & 0x07] ?? "";
-  // With the percentage bit, the unit says of what.
+  // With the percentage bit, the unit says what the percentage refers to.
   const text = `${(flags & 1) === 1 ? "%" : both}${rate}`;
   return text === "" ? undefined : text;
 }
@@ -42,7 +42,7 @@ const KIND_OF_UNIT: Readonly<Record<string, SensorKind>> = {
   CFM: "fan",
 };
 
-/** Sensor types (table 42-3) that say what a number is, whatever its unit. */
+/** Kinds of sensor types (table 42-3) that determine the meaning of a number, whatever its unit. */
 const KIND_OF_TYPE: Readonly<Record<number, SensorKind>> = {
   1: "temperature",
   2: "voltage",
@@ -50,7 +50,7 @@ const KIND_OF_TYPE: Readonly<Record<number, SensorKind>> = {
   4: "fan",
 };
 
-/** The unit decides, as makers use type 3 for watts; a fan may have a percentage. */
+/** The kind of a sensor. The unit decides, because vendors use type 3 for watts, and a fan may have a percentage. */
 export function sensorKind(type: number, unit: string | undefined): SensorKind {
   return (unit === undefined ? undefined : KIND_OF_UNIT[unit]) ?? KIND_OF_TYPE[type] ?? "other";
 }
@@ -58,7 +58,7 @@ export function sensorKind(type: number, unit: string | undefined): SensorKind {
 const DEVICE_RELATIVE = 0x60;
 const PRESENCE = 0x7f;
 
-/** A part such as `processor 1` (table 43-13); undefined for parts that only the maker knows. */
+/** A part such as `processor 1` (table 43-13); undefined for parts that only the vendor knows. */
 export function entityText(id: number, instance: number): string | undefined {
   const name = tables.entities[id];
   if (name === undefined || name === "") return undefined;

@@ -10,9 +10,9 @@ export interface CipherSuite {
   readonly authentication: number;
   readonly integrity: number;
   readonly confidentiality: number;
-  /** Bytes of a whole HMAC. */
+  /** The number of bytes of a whole HMAC. */
   readonly hmacBytes: number;
-  /** Bytes that remain of an HMAC in RAKP4 and in the trailer of a packet. */
+  /** The number of bytes of an HMAC in RAKP4 and in the trailer of a packet. */
   readonly checkBytes: number;
 }
 
@@ -37,7 +37,7 @@ const CIPHER_SUITES: Readonly<Record<CipherSuiteId, CipherSuite>> = {
   },
 };
 
-/** What a machine's entry says of cipher suites. */
+/** The cipher suite options of a machine's entry. */
 export interface SuiteChoice {
   readonly cipherSuite?: CipherSuiteId | undefined;
   readonly allowSuite3: boolean;
@@ -45,17 +45,17 @@ export interface SuiteChoice {
 
 export interface SuitePlan {
   /**
-   * Best first. A suite that is not allowed is requested only to learn what the BMC offers; no proof is sent with it.
+   * Suites to request, the best first. A suite that is not allowed is requested only to learn what the BMC offers; no proof
+   * is sent with it.
    */
   readonly asked: readonly CipherSuite[];
-  /** Suites that a session may use. */
+  /** The suites that a session may use. */
   readonly allowed: ReadonlySet<CipherSuiteId>;
 }
 
 /**
- * The chosen suite alone; else 17, and 3 only where the entry allows it, as an attacker between worker and BMC can
- * have 17 refused. One
- * that worked before goes first.
+ * Plans the suites: the configured one alone; otherwise 17, and 3 only if the entry allows it, because an attacker between
+ * worker and BMC can have 17 refused. A suite that worked before comes first.
  */
 export function suitePlan({ cipherSuite, allowSuite3 }: SuiteChoice, remembered?: CipherSuiteId): SuitePlan {
   if (cipherSuite !== undefined) return planOf([cipherSuite], [cipherSuite]);
@@ -67,12 +67,12 @@ function planOf(asked: readonly CipherSuiteId[], allowed: readonly CipherSuiteId
   return { asked: asked.map((id) => CIPHER_SUITES[id]), allowed: new Set(allowed) };
 }
 
-/** Whether a suite is weaker than the one that the entry asks for. */
+/** Whether a suite is weaker than the entry requires. */
 export function isDowngrade({ cipherSuite }: SuiteChoice, used: CipherSuiteId | undefined): boolean {
   return cipherSuite === undefined && used === 3;
 }
 
-/** How a machine's entry allows suite 3. */
+/** How to allow suite 3 in a machine's entry. */
 export function suite3Remedy(provider: "ipmi" | "ipmitool"): string {
   return (
     "to accept suite 3 (SHA-1), which is weaker, use " +
@@ -87,7 +87,7 @@ export function hmac(suite: CipherSuite, key: Uint8Array, ...parts: readonly Uin
   return mac.digest();
 }
 
-/** The comparison takes the same time wherever the two differ; values of different lengths differ. */
+/** Compares in constant time, wherever the values differ. Values of different lengths are unequal. */
 export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }

@@ -9,7 +9,7 @@ import { sendUntilAnswered } from "./retransmission.ts";
 import { buildHandshakePacket, PayloadType, parseHandshakePacket } from "./rmcp.ts";
 import type { UdpTransport } from "./transport.ts";
 
-/** An answer of the handshake that belongs to the request it was looked for with. */
+/** An answer of the handshake with the request that it belongs to. */
 export interface MatchedAnswer {
   readonly status: number;
   readonly payload: Buffer;
@@ -22,7 +22,7 @@ export interface ExchangeLimits {
 
 export interface HandshakeMessage {
   readonly name: string;
-  /** Type of the payload. */
+  /** The payload type. */
   readonly type: number;
 }
 
@@ -34,7 +34,7 @@ export interface HandshakeOptions {
   readonly tap?: WireTap | undefined;
 }
 
-/** What the messages of one handshake share: the wire, the time that is left, and the message tags. */
+/** The parts that all messages of one handshake share: the connection, the remaining time, and the message tags. */
 export class HandshakeLink {
   readonly transport: UdpTransport;
   readonly clock: Clock;
@@ -76,7 +76,7 @@ export class HandshakeLink {
     this.transport.send(buildHandshakePacket(payloadType, payload));
   }
 
-  /** One round trip of at most `limitMs`; `name` is the message's. Throws `TimeoutReached`. */
+  /** Makes one round trip of at most `limitMs`; `name` is the message's. Throws `TimeoutReached`. */
   async exchange<T>(
     name: string,
     send: () => void,
@@ -96,7 +96,7 @@ export class HandshakeLink {
     }
   }
 
-  /** One round trip of a handshake message. A recording contains the status of the answer. */
+  /** Makes one round trip of a handshake message. A recording contains the status of the answer. */
   async ask<T extends { readonly status: number } | true>(
     { name, type }: HandshakeMessage,
     send: () => void,
@@ -129,12 +129,12 @@ export class HandshakeLink {
     return this.#heard;
   }
 
-  /** Frees the BMC's slot of a handshake that goes no further. Nothing answers this. */
+  /** Frees the BMC's slot of an abandoned handshake. There is no answer. */
   abandon(bmcId: number, status: number): void {
     this.send(PayloadType.rakp3, buildRakp3Refusal(this.nextTag(), status, bmcId));
   }
 
-  /** What a wait that ran out means: whether the BMC was ever there. */
+  /** The error of an expired wait: whether the BMC has ever answered. */
   timedOut(cause: TimeoutReached): BmcError {
     return this.#heard
       ? new BmcError("timeout", `the IPMI handshake was not complete within ${this.#limitMs} ms`, { cause })
@@ -151,7 +151,7 @@ export function matchAnswer(
   const payload = parseHandshakePacket(datagram, type);
   const head = payload && parseHandshakeAnswer(payload);
   if (!payload || head?.tag !== expected.tag) return undefined;
-  // Only an error may be too short for the console's session ID.
+  // Only an error may be too short to contain the console's session ID.
   if (head.consoleId === undefined) return head.status === 0 ? undefined : { status: head.status, payload };
   return head.consoleId === expected.consoleId ? { status: head.status, payload } : undefined;
 }

@@ -5,20 +5,20 @@ export const STATUS_OK = 0x00;
 export const STATUS_INSUFFICIENT_RESOURCES = 0x01;
 export const STATUS_INVALID_INTEGRITY_CHECK = 0x0f;
 
-/** The BMC does not take the algorithms it was offered; another cipher suite may do. */
+/** The BMC refuses the offered algorithms, but may accept another cipher suite. */
 const SUITE_REFUSALS = [0x04, 0x05, 0x06, 0x07, 0x10, 0x11, 0x12];
-/** The user may log in, at another level. */
+/** The user may log in, but at another level. */
 const LEVEL_REFUSALS = [0x09, 0x0a];
 const UNKNOWN_NAME = 0x0d;
-/** By the message that is answered. Open Session names no user, so that a level there is the suite's. */
+/** Statuses by the answered message. Open Session contains no user, so a level there concerns the suite. */
 const OTHER_SUITE: Readonly<Record<string, readonly number[]>> = {
   "Open Session": [...SUITE_REFUSALS, ...LEVEL_REFUSALS],
   RAKP1: [...SUITE_REFUSALS, ...LEVEL_REFUSALS, UNKNOWN_NAME],
 };
-/** The BMC has forgotten the session in the middle of the handshake; another handshake may do. */
+/** The BMC has forgotten the session during the handshake; another handshake may succeed. */
 const FORGOTTEN = new Set([0x02, 0x08]);
 
-/** Whether a BMC that answers so may take another cipher suite. */
+/** Whether a BMC with this answer may accept another cipher suite. */
 export function refusesSuite(message: string, status: number): boolean {
   return OTHER_SUITE[message]?.includes(status) ?? false;
 }
@@ -49,7 +49,7 @@ const STATUSES: Readonly<Record<number, readonly [ErrorClass, string]>> = {
   18: ["unsupported", "illegal or unrecognised parameter"],
 };
 
-/** The error behind a status other than success, named after the message that was answered. */
+/** The error of a status other than success, named after the answered message. */
 export function handshakeError(message: string, status: number): BmcError {
   const [errorClass, reason] = STATUSES[status] ?? ["bmc", "refused"];
   const hex = status.toString(16).toUpperCase().padStart(2, "0");

@@ -39,23 +39,23 @@ export interface HandshakeRequest {
   readonly credentials: Credentials;
   readonly privilege: Privilege;
   readonly suites: SuitePlan;
-  /** For the whole handshake, however often it starts again. */
+  /** The time limit of the whole handshake, including repetitions. */
   readonly limitMs: number;
 }
 
-/** A session that both sides have proven to each other; it begins at privilege level USER. */
+/** A session that both sides have proven to each other. It begins at privilege level USER. */
 export interface Established {
   readonly suite: CipherSuite;
   readonly consoleId: number;
   readonly bmcId: number;
   readonly keys: SessionKeys;
-  /** Round trips it took. */
+  /** The number of round trips. */
   readonly flights: number;
-  /** The suite to begin with the next time; undefined when silence, which may be chance, chose this one. */
+  /** The suite to begin with next time; undefined if this one was chosen because of silence, which may be chance. */
   readonly preferredSuite: CipherSuiteId | undefined;
 }
 
-/** Pauses before the handshakes that follow one that the BMC has forgotten: afterwards it means what it says. */
+/** Pauses before the handshakes that follow one that the BMC has forgotten. After them, the BMC's answer counts. */
 const FORGOTTEN_PAUSES_MS = [100, 300, 900] as const;
 
 interface ShakeHandsOptions extends HandshakeOptions {
@@ -63,8 +63,8 @@ interface ShakeHandsOptions extends HandshakeOptions {
 }
 
 /**
- * Open Session, RAKP 1 to 4: three round trips (IPMI 2.0 section 13.15), and again from the start when a
- * message is lost. Throws `BmcError`s; a handshake that fails gives the BMC's session slot back.
+ * Performs Open Session and RAKP 1 to 4 in three round trips (IPMI 2.0 section 13.15), and starts again if a message is
+ * lost. Throws `BmcError`s. A failed handshake frees the BMC's session slot.
  */
 export async function shakeHands(
   request: HandshakeRequest,
@@ -90,7 +90,7 @@ export async function shakeHands(
       }
       if (outcome instanceof HandshakeLost) {
         log.debug({ attempt, reason: outcome.message }, "IPMI handshake lost, restarting");
-        // A lost message has cost its whole wait; a BMC that answers at once would be asked without end.
+        // A lost message has already taken its whole wait. A BMC that answers immediately would be asked forever.
         if (!outcome.refusal) continue;
         const pauseMs = FORGOTTEN_PAUSES_MS[forgotten];
         forgotten += 1;
@@ -105,15 +105,15 @@ export async function shakeHands(
     }
   } catch (thrown) {
     await opening.settle();
-    // The other suite was no way out: what the BMC said of the first one counts.
+    // The other suite did not help, so the BMC's answer about the first one counts.
     if (doubted && BmcError.from(thrown).class === "unsupported") throw doubted;
     throw thrown instanceof TimeoutReached ? link.timedOut(thrown) : thrown;
   }
 }
 
-/** Thrown inside: the BMC is silent or has forgotten the session. */
+/** Internal: the BMC is silent or has forgotten the session. */
 class HandshakeLost extends Error {
-  /** What the BMC said; undefined if it was silent. */
+  /** The BMC's answer; undefined if it was silent. */
   readonly refusal: BmcError | undefined;
 
   constructor(message: string, refusal?: BmcError) {
@@ -122,7 +122,7 @@ class HandshakeLost extends Error {
   }
 }
 
-/** Thrown inside: the BMC refuses what it may accept with another suite, or with another form of the role. */
+/** Internal: the BMC refuses something that it may accept with another suite, or with another form of the role. */
 class HandshakeDoubted extends Error {
   readonly doubt: "suite" | "role";
   readonly refusal: BmcError;
@@ -136,7 +136,7 @@ class HandshakeDoubted extends Error {
 
 interface Attempt {
   readonly opened: Opened;
-  /** From 0. */
+  /** Counts from 0. */
   readonly attempt: number;
   readonly counts: Rakp3Role;
 }
@@ -161,12 +161,12 @@ class Authentication {
     this.#request = request;
     this.#opened = opened;
     this.#counts = counts;
-    // A RAKP message is not repeated but its handshake begun again, so a slow BMC gets the time it has shown
-    // to need, and more with every attempt.
+    // A RAKP message is not repeated; the handshake begins again instead. A slow BMC therefore gets the time that it has needed
+    // so far, and more with every attempt.
     this.#windowMs = Math.max(waitAfterCopyMs(attempt), 3 * opened.answeredAfterMs);
   }
 
-  /** The session's keys, or why another handshake may succeed. */
+  /** The session's keys, or the reason why another handshake may succeed. */
   async run(): Promise<SessionKeys | HandshakeLost | HandshakeDoubted> {
     const { suite, consoleId, bmcId } = this.#opened;
     const { credentials, privilege } = this.#request;
@@ -186,8 +186,8 @@ class Authentication {
       keys = deriveKeys(suite, credentials.kg ?? kuid, exchange);
       const proof = await this.#rakp3(exchange, kuid);
       if (provesKeys(suite, keys.sik, exchange, proof)) return keys;
-      // The password is proven, so only the BMC key can differ. A BMC that has none uses the password in its
-      // place, and takes Close Session under the keys which follow from that.
+      // The password is proven, so only the BMC key can differ. A BMC without one uses the password instead, and accepts Close
+      // Session under the resulting keys.
       const withoutKg = deriveKeys(suite, kuid, exchange);
       keys = provesKeys(suite, withoutKg.sik, exchange, proof) ? withoutKg : undefined;
       throw new BmcError("auth", `${wrongKg(credentials.kg, keys)} (RAKP4 does not match)`);
@@ -208,7 +208,7 @@ class Authentication {
     return rakp2;
   }
 
-  /** The key of the password's form that the BMC proved to hold; undefined when it holds another password. */
+  /** The key of the password in the form that the BMC proved to have; undefined if it has another password. */
   #provenPassword(exchange: RakpExchange, authCode: Buffer): Buffer | undefined {
     const { password } = this.#request.credentials;
     for (const { name, key } of passwordForms(password)) {
@@ -226,7 +226,7 @@ class Authentication {
     return this.#ask("RAKP3", tag, PayloadType.rakp3, message);
   }
 
-  /** One message and the payload of its answer, whose type is the next. */
+  /** Sends one message. Returns the payload of its answer, whose type is the next one. */
   async #ask(name: string, tag: number, type: number, message: Buffer): Promise<Buffer> {
     const link = this.#link;
     const { consoleId } = this.#opened;
@@ -259,7 +259,7 @@ class Authentication {
     return new BmcError("unsupported", `RAKP2: ${reason}${way}`);
   }
 
-  /** RAKP3 may have arrived and only RAKP4 been lost: the BMC has a session then. */
+  /** Closes a session that the BMC may have: RAKP3 may have arrived, and only RAKP4 may be lost. */
   #closeUnheard(keys: SessionKeys): void {
     const { suite, bmcId } = this.#opened;
     const message = buildLanRequest({ ...closeSession(bmcId), sequence: 0 });
@@ -267,7 +267,7 @@ class Authentication {
   }
 }
 
-/** RAKP2 has proven that the BMC knows the password, so that this is no word about it. */
+/** The BMC's refusal of RAKP3. RAKP2 has proven that the BMC knows the password, so it does not concern the password. */
 function refusedProof(): BmcError {
   const reason = "the BMC refuses the proof of a password that it has proven itself (status 0x0F)";
   return new BmcError("protocol", `RAKP3: ${reason}`);

@@ -8,29 +8,29 @@ import { GET_DEVICE_ID } from "../commands/device-id.ts";
 import { waitAfterCopyMs } from "./retransmission.ts";
 import type { IpmiSession } from "./session.ts";
 
-/** How many copies stay unanswered before a session counts as silent. */
+/** The number of unanswered copies after which a session counts as silent. */
 const SILENT_COPIES = 3;
 /** The time that these copies take. */
 const SILENT_MS = 3_500;
 
-/** For the answers on a session that was opened because another was silent. */
+/** Time for the answers on a session that was opened because another was silent. */
 const AFRESH_LIMIT_MS = 10_000;
 
 export interface LastingSessionOptions {
   readonly first: IpmiSession;
-  /** Another session with the same BMC, within `limitMs`. */
+  /** Opens another session with the same BMC, within `limitMs`. */
   readonly renew: (limitMs: number, signal: AbortSignal) => Promise<IpmiSession>;
-  /** For the answers of one flight, a renewal in between included. */
+  /** Time for the answers of one flight, including a renewal. */
   readonly requestTimeoutMs: number;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /**
- * Commands over a session that outlives the BMC's memory of it. A BMC that restarted, or ended an idle session,
- * silently drops its packets; a handshake that succeeds beside a silent session distinguishes that from a BMC
- * that is slow. What can be repeated goes out again on the new session; what cannot is a `timeout` at once, not
- * after the whole wait. One flight at a time; the owner closes it.
+ * Sends commands over a session that survives the BMC's loss of it. A BMC that restarted, or that ended an idle session,
+ * silently drops its packets. A successful handshake next to a silent session shows that the BMC is not just slow.
+ * Repeatable commands are sent again on the new session; others fail with `timeout` immediately, not after the whole wait.
+ * Runs one flight at a time; the owner closes it.
  */
 export class LastingSession implements CommandChannel {
   readonly #options: LastingSessionOptions;
@@ -44,12 +44,12 @@ export class LastingSession implements CommandChannel {
     this.#current = options.first;
   }
 
-  /** Flights that waited for an answer; packets that travel together are one. */
+  /** The number of flights that waited for an answer; packets that are sent together are one flight. */
   get flights(): number {
     return this.#flightsBefore + this.#current.flights;
   }
 
-  /** The session in use; another one after the BMC has dropped it. */
+  /** The current session; a new one after the BMC has dropped it. */
   get current(): IpmiSession {
     return this.#current;
   }
@@ -60,7 +60,10 @@ export class LastingSession implements CommandChannel {
     return turn;
   }
 
-  /** Whether the BMC has dropped the session in use: it does not answer in it. Undefined where it cannot be reached. */
+  /**
+   * Whether the BMC has dropped the current session, because it does not answer in it. Undefined if the BMC cannot be
+   * reached.
+   */
   async isForgotten(signal: AbortSignal): Promise<boolean | undefined> {
     const limitMs = SILENT_MS;
     const failed = await caught(() => this.#current.run([GET_DEVICE_ID], { limitMs, signal }));
@@ -69,7 +72,7 @@ export class LastingSession implements CommandChannel {
     return failed !== undefined;
   }
 
-  /** Ends what is under way and gives the BMC's slot back. */
+  /** Ends what is in progress and frees the BMC's slot. */
   async close(): Promise<void> {
     this.#ending.abort(new BmcError("cancelled", "the session was closed"));
     await this.#queue;
@@ -83,7 +86,7 @@ export class LastingSession implements CommandChannel {
     const outcome = await this.#answersOrSession(commands, endMs, ended);
     if ("answers" in outcome) return outcome.answers;
     this.#replaceCurrent(outcome.session);
-    // The state must show whether a change was carried out, before anything is sent again.
+    // The state must show whether a change was carried out before anything is sent again.
     const change = commands.find(({ effect }) => effect !== "read");
     if (change) {
       const message = `${change.name}: no answer, and the BMC has dropped the session meanwhile`;
@@ -92,7 +95,7 @@ export class LastingSession implements CommandChannel {
     return this.#runAfresh(commands, Math.ceil(endMs - clock.monotonicMs()), ended);
   }
 
-  /** On a session that has just been opened: what is not answered there, the BMC does not answer. */
+  /** Runs commands on a session that was just opened. Commands that are not answered there are never answered. */
   async #runAfresh(
     commands: readonly Command[],
     leftMs: number,
@@ -119,7 +122,7 @@ export class LastingSession implements CommandChannel {
     }
   }
 
-  /** The answers, or the session that takes the place of a silent one. */
+  /** The answers, or the session that replaces a silent one. */
   async #answersOrSession(
     commands: readonly Command[],
     endMs: number,
@@ -132,7 +135,7 @@ export class LastingSession implements CommandChannel {
     const renewing = this.#renewal(commands, endMs, either);
     let outcome: Outcome | undefined;
     try {
-      // Where no other session can be had, the silent one decides.
+      // If no other session can be opened, the silent one decides.
       outcome = (await Promise.race([answering, renewing])) ?? (await answering);
       return outcome;
     } finally {
@@ -143,7 +146,7 @@ export class LastingSession implements CommandChannel {
     }
   }
 
-  /** Waits for silence. Undefined if no other session can be opened, which need not be the end of this one. */
+  /** Waits for silence and opens another session. Undefined if none can be opened, which may not be the end of this one. */
   async #renewal(
     commands: readonly Command[],
     endMs: number,
@@ -163,7 +166,7 @@ export class LastingSession implements CommandChannel {
     }
   }
 
-  /** Resolves when several packets in a row remained without any answer; a command sent once needs others. */
+  /** Resolves when several consecutive packets had no answer. A command that is sent only once needs additional packets. */
   async #silence(repeats: boolean, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const session = this.#current;
@@ -179,13 +182,13 @@ export class LastingSession implements CommandChannel {
 
   #replaceCurrent(session: IpmiSession): void {
     this.#flightsBefore += this.#current.flights;
-    // It may be alive after all, and then its slot is to be freed.
+    // The session may still be alive, so its slot must be freed.
     this.#current.close();
     this.#current = session;
   }
 }
 
-/** Until the signal aborts; never throws. */
+/** Sends harmless requests until the signal aborts. Never throws. */
 async function pokeAgain(session: IpmiSession, clock: Clock, signal: AbortSignal): Promise<void> {
   for (let copy = 0; !signal.aborted; copy += 1) {
     await clock.sleep(waitAfterCopyMs(copy), signal).catch(() => undefined);

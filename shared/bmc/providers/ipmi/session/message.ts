@@ -1,4 +1,4 @@
-/** The BMC's own address on its management bus, and the one a remote console uses (IPMI 2.0 table 5-4). */
+/** The BMC's address on its management bus, and that of a remote console (IPMI 2.0 table 5-4). */
 export const BMC_ADDRESS = 0x20;
 export const CONSOLE_ADDRESS = 0x81;
 
@@ -13,7 +13,7 @@ export interface LanRequest {
 export interface LanResponse {
   /** The slave address of the controller that answers. */
   readonly responder: number;
-  /** The even NetFn of the request that is answered. */
+  /** The even NetFn of the answered request. */
   readonly netFn: number;
   readonly command: number;
   readonly sequence: number;
@@ -21,12 +21,12 @@ export interface LanResponse {
   readonly data: Buffer;
 }
 
-/** An IPMI LAN request message with both checksums (IPMI 2.0 section 13.8). */
+/** Builds an IPMI LAN request message with both checksums (IPMI 2.0 section 13.8). */
 export function buildLanRequest(request: LanRequest): Buffer {
   return buildRequest(request, BMC_ADDRESS, CONSOLE_ADDRESS);
 }
 
-/** A request message that the BMC passes on over one of its buses (IPMB 1.0 section 2.11.1). */
+/** Builds a request message that the BMC forwards over one of its buses (IPMB 1.0 section 2.11.1). */
 export function buildIpmbRequest(request: LanRequest, targetAddress: number): Buffer {
   return buildRequest(request, targetAddress, BMC_ADDRESS);
 }
@@ -37,7 +37,7 @@ function buildRequest({ netFn, command, sequence, data }: LanRequest, to: number
   return Buffer.from([...head, checksum(head), ...body, checksum(body)]);
 }
 
-/** Undefined when the message is short, fails a checksum or is no response. */
+/** Parses a response; undefined if the message is too short, fails a checksum or is not a response. */
 export function parseLanResponse(message: Buffer): LanResponse | undefined {
   if (checksum(message.subarray(0, 2)) !== message[2]) return undefined;
   if (checksum(message.subarray(3, -1)) !== message.at(-1)) return undefined;
@@ -45,8 +45,8 @@ export function parseLanResponse(message: Buffer): LanResponse | undefined {
 }
 
 /**
- * The response in a packet that the session's integrity check has proven. The checksums inside are not looked at: Supermicro
- * X9 boards send wrong ones. Undefined when the message is short or is no response.
+ * Parses the response in a packet that the session's integrity check has proven. Its checksums are ignored, because
+ * Supermicro X9 boards send wrong ones. Undefined if the message is too short or is not a response.
  */
 export function parseProvenResponse(message: Buffer): LanResponse | undefined {
   if (message.length < 8) return undefined;
@@ -62,7 +62,7 @@ export function parseProvenResponse(message: Buffer): LanResponse | undefined {
   };
 }
 
-/** Two's complement of the sum: bytes and checksum add up to zero. */
+/** The two's complement of the sum, so that bytes and checksum add up to zero. */
 export function checksum(bytes: Iterable<number>): number {
   let sum = 0;
   for (const byte of bytes) sum += byte;

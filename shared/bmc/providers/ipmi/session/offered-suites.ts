@@ -12,7 +12,7 @@ import { UdpTransport } from "./transport.ts";
 export interface OfferedSuitesOptions {
   readonly host: string;
   readonly port: number;
-  /** For each part of the list. */
+  /** The timeout for each part of the list. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   /** Called with the bytes of each part. */
@@ -21,18 +21,18 @@ export interface OfferedSuitesOptions {
 
 const NAME = "Get Channel Cipher Suites";
 const COMMAND = 0x54;
-/** The channel that the question comes in. */
+/** The channel of the request. */
 const THIS_CHANNEL = 0x0e;
-/** By cipher suite, not by algorithm. */
+/** Lists cipher suites instead of algorithms. */
 const BY_SUITE = 0x80;
-/** A part that is shorter is the last one; the index has six bits. */
+/** A shorter part is the last one; the index has six bits. */
 const PART_BYTES = 16;
 const MOST_PARTS = 64;
 
-/** How a message outside of sessions is framed. */
+/** The framing of a message outside sessions. */
 interface Framing {
   build(message: Buffer): Buffer;
-  /** Undefined for any other datagram. */
+  /** Parses a datagram; undefined for any other. */
   parse(datagram: Buffer): Buffer | undefined;
 }
 
@@ -40,7 +40,7 @@ const RMCP_PLUS: Framing = {
   build: (message) => buildHandshakePacket(PayloadType.ipmi, message),
   parse: (datagram) => parseHandshakePacket(datagram, PayloadType.ipmi),
 };
-/** RMCP header, no authentication, session 0 (IPMI 2.0 table 13-8); then the length. */
+/** RMCP header, no authentication and session 0 (IPMI 2.0 table 13-8), followed by the length. */
 const HEAD = Buffer.from("0600ff07000000000000000000", "hex");
 const VERSION_1_5: Framing = {
   build: (message) => Buffer.concat([HEAD, Buffer.of(message.length), message]),
@@ -51,8 +51,8 @@ const VERSION_1_5: Framing = {
 };
 
 /**
- * The cipher suite records that a BMC offers (IPMI 2.0 section 22.15 and table 22-18), in the order of the list. Asked outside of
- * sessions, as clients do that choose a suite by them. Rejects with a `BmcError`.
+ * The cipher suite records that a BMC offers (IPMI 2.0 section 22.15 and table 22-18), in the list's order. Requested
+ * outside sessions, like clients that select a suite from it. Rejects with a `BmcError`.
  */
 export async function readOfferedSuites(
   { host, port, timeoutMs, clock, received }: OfferedSuitesOptions,
@@ -67,7 +67,7 @@ export async function readOfferedSuites(
       const { part, framing } = await readPart(link, index, framings, timeoutMs);
       received(part.length);
       framings = [framing];
-      // A BMC that ignores the index would send its first part without end.
+      // A BMC that ignores the index would send its first part forever.
       if (part.length > 0 && parts.at(-1)?.equals(part))
         throw new BmcError("protocol", `${NAME} does not end`);
       parts.push(part);
@@ -81,7 +81,7 @@ export async function readOfferedSuites(
   }
 }
 
-/** The framings take turns: ipmitool uses the first one, OpenIPMI's simulator answers only the other. */
+/** Alternates the framings: ipmitool uses the first one, and OpenIPMI's simulator answers only the other. */
 async function readPart(link: HandshakeLink, index: number, framings: readonly Framing[], limitMs: number) {
   const command = ipmiCommand(NAME, NetFn.app, COMMAND, {
     data: Uint8Array.of(THIS_CHANNEL, PayloadType.ipmi, BY_SUITE | index),
@@ -104,7 +104,7 @@ async function readPart(link: HandshakeLink, index: number, framings: readonly F
   const { answer, framing } = await link.exchange(NAME, send, match, { limitMs, repeat: true });
   const { completionCode, data } = answer;
   if (completionCode !== COMPLETED) throw completionError(command, completionCode);
-  // First the channel's number.
+  // The channel's number comes first.
   if (data.length < 1) throw new BmcError("protocol", `${NAME}: the answer is malformed`);
   return { part: data.subarray(1), framing };
 }

@@ -26,14 +26,14 @@ function algorithm(payloadType: number, number: number): Buffer {
   return Buffer.from([payloadType, 0, 0, 8, number, 0, 0, 0]);
 }
 
-/** What every answer of the handshake begins with. `consoleId` is absent from the shortest errors. */
+/** The beginning of every answer in the handshake. `consoleId` is absent from the shortest errors. */
 export interface HandshakeAnswer {
   readonly tag: number;
   readonly status: number;
   readonly consoleId: number | undefined;
 }
 
-/** Tag, status and console session ID; undefined when even these are missing. */
+/** Parses tag, status and console session ID; undefined if even these are missing. */
 export function parseHandshakeAnswer(payload: Buffer): HandshakeAnswer | undefined {
   if (payload.length < 2) return undefined;
   return {
@@ -50,7 +50,7 @@ export interface OpenSessionResponse {
   readonly confidentiality: number;
 }
 
-/** RMCP+ Open Session Response without error (section 13.18): 36 bytes; undefined when malformed. */
+/** Parses an RMCP+ Open Session Response without error (section 13.18) of 36 bytes; undefined if it is malformed. */
 export function parseOpenSessionResponse(payload: Buffer): OpenSessionResponse | undefined {
   if (payload.length < 36) return undefined;
   const bmcId = payload.readUInt32LE(8);
@@ -63,7 +63,7 @@ export function parseOpenSessionResponse(payload: Buffer): OpenSessionResponse |
   };
 }
 
-/** Whether the BMC answered with the algorithms it was asked for, neither weaker nor other ones. */
+/** Whether the BMC answered with exactly the requested algorithms. */
 export function keepsSuite(response: OpenSessionResponse, suite: CipherSuite): boolean {
   return (
     response.authentication === suite.authentication &&

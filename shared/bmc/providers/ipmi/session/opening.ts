@@ -22,18 +22,18 @@ import {
 import { PayloadType } from "./rmcp.ts";
 import { answeredVersion, VERSION_QUESTION } from "./version-question.ts";
 
-/** How long a handshake that fails waits for the answers to Open Session that are under way. */
+/** How long a failed handshake waits for answers to Open Session that are still in flight. */
 const LINGER_MS = 250;
 
-/** Silent so far: 1.5 s. */
+/** 1.5 s of silence. */
 const ASK_VERSION_AFTER_COPIES = 3;
 
-/** A slot in the BMC's session table, with nothing proven yet. */
+/** A slot in the BMC's session table. Nothing is proven yet. */
 export interface Opened {
   readonly suite: CipherSuite;
   readonly consoleId: number;
   readonly bmcId: number;
-  /** How long the BMC took, retransmissions included. */
+  /** How long the BMC took, including retransmissions. */
   readonly answeredAfterMs: number;
 }
 
@@ -46,11 +46,11 @@ interface Asked {
 interface Answered {
   readonly asked: Asked;
   readonly status: number;
-  /** Undefined with an error status, or malformed. */
+  /** Undefined for an error status and for a malformed response. */
   readonly response: OpenSessionResponse | undefined;
 }
 
-/** Open Session: finds a cipher suite that both sides have, however often it is done. */
+/** Performs Open Session: finds a cipher suite that both sides support, even if it is repeated. */
 export class Opening {
   readonly #link: HandshakeLink;
   readonly #log: Logger;
@@ -58,11 +58,11 @@ export class Opening {
   readonly #plan: SuitePlan;
   /** Suites that the BMC has not refused. */
   #suites: readonly CipherSuite[];
-  /** Suites for which the BMC had no slot: some BMCs answer this to a suite that they do not support. */
+  /** Suites for which the BMC had no slot. Some BMCs answer this for a suite that they do not support. */
   readonly #full = new Set<CipherSuiteId>();
   /** Whether the BMC has accepted a suite that must not be used. */
   #offersForbidden = false;
-  /** Tags of the copies without an answer. */
+  /** Tags of copies without an answer. */
   readonly #unanswered = new Set<number>();
   readonly #settled = Promise.withResolvers<void>();
   #isSettling = false;
@@ -75,36 +75,36 @@ export class Opening {
     this.#suites = plan.asked;
   }
 
-  /** The suite to begin with the next time; undefined when silence, which may be chance, chose this one. */
+  /** The suite to begin with next time; undefined if this one was chosen because of silence, which may be chance. */
   preferred(suite: CipherSuite): CipherSuiteId | undefined {
     return suite.id === this.#suites[0]?.id ? suite.id : undefined;
   }
 
-  /** Opens with the first suite that the BMC takes; refused ones are not tried again. */
+  /** Opens with the first suite that the BMC accepts. Refused suites are not tried again. */
   async open(): Promise<Opened> {
     try {
       return await this.#open();
     } catch (thrown) {
-      // A BMC may drop a suite that it does not have without a word.
+      // A BMC may silently drop a suite that it does not support.
       if (thrown instanceof TimeoutReached && this.#offersForbidden) throw this.#noneIsOffered(thrown);
       throw thrown;
     }
   }
 
   /**
-   * After a handshake that has failed: waits a moment for the answers that are under way, because only an answer names the slot
-   * that it has taken, to give it back.
+   * Waits briefly after a failed handshake for answers in flight, because only an answer contains the slot that it has
+   * taken, which must be freed.
    */
   async settle(): Promise<void> {
     const { clock, heard, signal } = this.#link;
     if (this.#unanswered.size === 0) return;
     this.#isSettling = true;
     const nap = new AbortController();
-    // One that has never answered is not worth waiting for.
+    // A BMC that has never answered is not worth waiting for.
     const limitMs = signal.aborted || heard ? LINGER_MS : 0;
     await Promise.race([this.#settled.promise, clock.sleep(limitMs, nap.signal)]);
     nap.abort();
-    // The timers of a process that was busy run before it reads what arrived meanwhile.
+    // In a process that was busy, timers run before arrived data is read.
     await setImmediate();
   }
 
@@ -124,8 +124,8 @@ export class Opening {
       if (status !== STATUS_OK) throw handshakeError("Open Session", status);
       if (!response) throw new BmcError("protocol", "Open Session: the answer is malformed");
       if (!keepsSuite(response, suite)) {
-        // BMCs made with pyghmi name the suite that they have instead of refusing another. It counts when it is
-        // asked for, and only then. They end at a refused handshake, so that this one is left to run out.
+        // BMCs made with pyghmi name their own suite instead of refusing another one. It counts only when it is requested. They
+        // end at a refused handshake, so this one is left to expire.
         if (this.#suites.some((other) => keepsSuite(response, other))) {
           this.#drop(suite, STATUS_OK);
           continue;
@@ -144,7 +144,7 @@ export class Opening {
     }
   }
 
-  /** Asks for another allowed suite from now on, if the BMC has not refused all. */
+  /** Requests another allowed suite from now on, unless the BMC has refused all. */
   leave(suite: CipherSuite): boolean {
     const others = this.#suites.filter(({ id }) => id !== suite.id && this.#plan.allowed.has(id));
     if (others.length === 0) return false;
@@ -152,7 +152,7 @@ export class Opening {
     return true;
   }
 
-  /** Throws `busy` if no allowed suite is left to ask for. */
+  /** Sets a suite aside. Throws `busy` if no allowed suite is left. */
   #setAside({ id }: CipherSuite): void {
     this.#full.add(id);
     if (this.#candidates().length > 0) return;
@@ -171,7 +171,7 @@ export class Opening {
     this.#log.debug({ suite: suite.id }, "cipher suite refused");
     if (this.#suites.length > 0) return;
     const refusal = status === STATUS_OK ? undefined : handshakeError("Open Session", status);
-    // A level that is refused for every suite is no matter of the suites.
+    // A level that is refused for every suite does not concern the suites.
     throw refusal?.class === "auth" && !this.#offersForbidden ? refusal : this.#noneIsOffered(refusal);
   }
 
@@ -184,8 +184,8 @@ export class Opening {
   }
 
   /**
-   * Some BMCs drop a suite they do not know without a word, so copies take turns through the suites. An
-   * answer to any of them counts, also a late one.
+   * Sends the request. Some BMCs silently drop an unknown suite, so the copies alternate the suites. An answer to any of
+   * them counts, even a late one.
    */
   async #ask(): Promise<Answered> {
     const link = this.#link;
@@ -204,7 +204,7 @@ export class Opening {
       link.send(PayloadType.openSessionRequest, request);
       if (sent.length === ASK_VERSION_AFTER_COPIES) link.transport.send(VERSION_QUESTION);
     };
-    // Each copy that is answered takes a slot of its own, and BMCs have few.
+    // Each answered copy takes its own slot, and BMCs have few.
     const watch = this.#abandonAllBut(match);
     try {
       const message = { name: "Open Session", type: PayloadType.openSessionRequest };
@@ -222,7 +222,7 @@ export class Opening {
     }
   }
 
-  /** Sees every answer to the copies, from the first on, and gives back what is not kept. */
+  /** Watches all answers to the copies and frees the slots that are not kept. */
   #abandonAllBut(match: (datagram: Buffer) => Answered | undefined) {
     const link = this.#link;
     const opened: Answered[] = [];

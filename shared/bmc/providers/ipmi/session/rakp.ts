@@ -2,8 +2,8 @@ import { PRIVILEGE_LEVELS, type Privilege } from "../commands/command.ts";
 import { type CipherSuite, hmac, sameBytes } from "./cipher-suite.ts";
 
 /**
- * Look the user up by name alone (IPMI 2.0 section 13.20, byte 25 bit 4): a user name and role pair need not
- * be unique then, and the role is only the highest level this session may reach.
+ * Looks up the user by name alone (IPMI 2.0 section 13.20, byte 25 bit 4). The pair of user name and role need then not be
+ * unique, and the role only limits the session's level.
  */
 const NAME_ONLY_LOOKUP = 0x10;
 const LEVEL_MASK = 0x0f;
@@ -11,7 +11,7 @@ const K1_CONSTANT = Buffer.alloc(20, 0x01);
 const K2_CONSTANT = Buffer.alloc(20, 0x02);
 const AES_KEY_BYTES = 16;
 
-/** What both sides contribute to the handshake before any key is used. */
+/** The values from both sides before any key is used. */
 export interface RakpExchange {
   readonly consoleId: number;
   readonly bmcId: number;
@@ -19,7 +19,7 @@ export interface RakpExchange {
   readonly consoleRandom: Buffer;
   readonly bmcRandom: Buffer;
   readonly guid: Buffer;
-  /** The whole byte, as it was sent in RAKP1. */
+  /** The whole byte, as sent in RAKP1. */
   readonly role: number;
   readonly username: Buffer;
 }
@@ -43,7 +43,7 @@ export interface Rakp1 {
   readonly username: Buffer;
 }
 
-/** RAKP Message 1 (section 13.20): 28 bytes and the user name. */
+/** Builds RAKP Message 1 (section 13.20): 28 bytes and the user name. */
 export function buildRakp1({ tag, bmcId, consoleRandom, role, username }: Rakp1): Buffer {
   const head = Buffer.alloc(8);
   head[0] = tag;
@@ -57,7 +57,7 @@ export interface Rakp2 {
   readonly authCode: Buffer;
 }
 
-/** RAKP Message 2 without error (section 13.21); undefined when malformed. */
+/** Parses RAKP Message 2 without error (section 13.21); undefined if it is malformed. */
 export function parseRakp2(payload: Buffer, suite: CipherSuite): Rakp2 | undefined {
   if (payload.length < 40 + suite.hmacBytes) return undefined;
   return {
@@ -67,7 +67,7 @@ export function parseRakp2(payload: Buffer, suite: CipherSuite): Rakp2 | undefin
   };
 }
 
-/** Whether the BMC knows the same password: the check of RAKP Message 2. */
+/** Whether the BMC knows the password: the check of RAKP Message 2. */
 export function provesPassword(
   suite: CipherSuite,
   kuid: Buffer,
@@ -89,12 +89,12 @@ export function provesPassword(
 }
 
 /**
- * How the role counts in RAKP Message 3: the whole byte of RAKP1, as specified, or its level alone, as some BMCs check it. The
- * keys have the whole byte with both.
+ * The form of the role in RAKP Message 3: the whole byte of RAKP1, as specified, or its level alone, as some BMCs check it.
+ * The keys use the whole byte with both.
  */
 export type Rakp3Role = "whole" | "level";
 
-/** RAKP Message 3 (section 13.22): proves the password to the BMC. */
+/** Builds RAKP Message 3 (section 13.22), which proves the password to the BMC. */
 export function buildRakp3(
   suite: CipherSuite,
   kuid: Buffer,
@@ -109,12 +109,12 @@ export function buildRakp3(
   ]);
 }
 
-/** RAKP Message 3 with an error status: makes the BMC forget a session that is not established yet. */
+/** Builds RAKP Message 3 with an error status, so that the BMC drops a session that is not established yet. */
 export function buildRakp3Refusal(tag: number, status: number, bmcId: number): Buffer {
   return rakp3Head(tag, status, bmcId);
 }
 
-/** The session's keys. `kg` is the BMC key, or the user's where the BMC has none (section 13.31). */
+/** Derives the session's keys. `kg` is the BMC key, or the user's if the BMC has none (section 13.31). */
 export function deriveKeys(suite: CipherSuite, kg: Buffer, exchange: RakpExchange): SessionKeys {
   const sik = hmac(suite, kg, exchange.consoleRandom, exchange.bmcRandom, identity(exchange));
   return {
@@ -132,7 +132,7 @@ export function provesKeys(
   payload: Buffer,
 ): boolean {
   const expected = hmac(suite, sik, exchange.consoleRandom, uint32(exchange.bmcId), exchange.guid);
-  // Some BMCs append more bytes than the specification has; these come last.
+  // Some BMCs append more bytes than specified; these come last.
   return sameBytes(expected.subarray(0, suite.checkBytes), payload.subarray(8, 8 + suite.checkBytes));
 }
 

@@ -4,21 +4,21 @@ import { TimeoutReached } from "../../../../timeout.ts";
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 4_000;
 
-/** How long to wait after copy number `copy` (from 0): 0.5 s, doubling up to 4 s. */
+/** The wait after copy number `copy` (from 0): 0.5 s, doubled each time up to 4 s. */
 export function waitAfterCopyMs(copy: number): number {
   return Math.min(FIRST_WAIT_MS * 2 ** copy, LONGEST_WAIT_MS);
 }
 
 export interface Exchange<T> {
-  /** Puts copy number `copy` (from 0) on the wire. */
+  /** Sends copy number `copy` (from 0). */
   readonly send: (copy: number) => void;
   readonly answer: Promise<T>;
   readonly limitMs: number;
-  /** False sends one copy and waits for the whole limit. */
+  /** False to send one copy and wait for the whole limit. */
   readonly repeat: boolean;
 }
 
-/** Sends copies until the answer is there. Rejects with `TimeoutReached` after the limit. */
+/** Sends copies until an answer arrives. Rejects with `TimeoutReached` after the limit. */
 export async function sendUntilAnswered<T>(
   { send, answer, limitMs, repeat }: Exchange<T>,
   clock: Clock,

@@ -1,6 +1,6 @@
 /** RMCP version 1.0, no acknowledgement, class IPMI (IPMI 2.0 section 13.1.3). */
 const RMCP_HEADER = Buffer.from([0x06, 0x00, 0xff, 0x07]);
-/** Authentication type that says "RMCP+ session header follows" (section 13.6). */
+/** The authentication type that means "RMCP+ session header follows" (section 13.6). */
 const FORMAT_RMCP_PLUS = 0x06;
 const HEADER_BYTES = 16;
 const ENCRYPTED = 0x80;
@@ -18,10 +18,10 @@ export const PayloadType = {
   rakp4: 0x15,
 } as const;
 
-/** Where the part that an integrity check covers begins: after the RMCP header. */
+/** The start of the part that an integrity check covers: after the RMCP header. */
 export const SESSION_HEADER_OFFSET = RMCP_HEADER.length;
 
-/** One RMCP+ packet, its payload still as it was on the wire. */
+/** One RMCP+ packet. Its payload is unchanged. */
 export interface RmcpPacket {
   readonly payloadType: number;
   readonly encrypted: boolean;
@@ -29,7 +29,7 @@ export interface RmcpPacket {
   readonly sessionId: number;
   readonly sequence: number;
   readonly payload: Buffer;
-  /** What follows the payload: integrity pad, pad length, next header, check value. Empty outside sessions. */
+  /** The bytes after the payload: integrity pad, pad length, next header, check value. Empty outside sessions. */
   readonly trailer: Buffer;
 }
 
@@ -45,7 +45,7 @@ export function buildRmcp(packet: Omit<RmcpPacket, "trailer">): Buffer {
   return Buffer.concat([header, packet.payload]);
 }
 
-/** A packet outside any session, as the handshake uses: session 0, sequence 0, in the clear. */
+/** Builds an unencrypted packet outside sessions, for the handshake: session 0, sequence 0. */
 export function buildHandshakePacket(payloadType: number, payload: Buffer): Buffer {
   return buildRmcp({
     payloadType,
@@ -57,10 +57,10 @@ export function buildHandshakePacket(payloadType: number, payload: Buffer): Buff
   });
 }
 
-/** Undefined when the datagram is no RMCP+ packet or is shorter than it says. */
+/** Parses a packet; undefined if the datagram is not an RMCP+ packet or is shorter than it says. */
 export function parseRmcp(datagram: Buffer): RmcpPacket | undefined {
   if (datagram.length < HEADER_BYTES) return undefined;
-  // The sequence byte (offset 2) is 0xFF by the specification; some BMCs send others, and nothing uses it.
+  // The sequence byte (offset 2) is 0xFF in the specification. Some BMCs send other values, and nothing uses it.
   if (datagram[0] !== RMCP_HEADER[0] || datagram[3] !== RMCP_HEADER[3]) return undefined;
   if (datagram[4] !== FORMAT_RMCP_PLUS) return undefined;
   const flags = datagram.readUInt8(5);

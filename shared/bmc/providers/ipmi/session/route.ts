@@ -10,13 +10,13 @@ import {
   parseLanResponse,
 } from "./message.ts";
 
-/** Which controller commands go to: the BMC itself, or one behind it. */
+/** The controller that commands go to: the BMC itself, or one behind it. */
 export interface Route {
-  /** The command that the BMC is sent. `sequence`: 0 to 63. */
+  /** The command to send to the BMC. `sequence` is 0 to 63. */
   wrap(command: Command, sequence: number): Command;
   /**
-   * What a response says about the command: its answer, `forwarded` when that is still to come, or undefined
-   * when the response is about another one.
+   * What a response means for the command: its answer, `forwarded` if the answer is still to come, or undefined if it
+   * belongs to another command.
    */
   answer(response: LanResponse, command: Command, sequence: number): Answer | "forwarded" | undefined;
 }
@@ -27,16 +27,16 @@ export const DIRECT: Route = {
     answers(response, command, sequence) ? answerOf(response, command) : undefined,
 };
 
-/** Keep track of the request, so that the BMC sends the target's answer on to us (IPMI 2.0 table 22-9). */
+/** Tracks the request, so that the BMC forwards the target's answer to us (IPMI 2.0 table 22-9). */
 const TRACK_REQUEST = 0x40;
 
 /**
- * To a controller behind the BMC, each command inside Send Message (IPMI 2.0 sections 6.13 and 22.7). The BMC
- * answers that first; the target's answer follows as a response of its own, or, with some BMCs, comes within.
+ * Routes to a controller behind the BMC, with each command inside Send Message (IPMI 2.0 sections 6.13 and 22.7). The BMC
+ * answers that first. The target's answer follows as a separate response or, with some BMCs, is included.
  */
 export function bridged(bridge: IpmiBridge): Route {
   const wrap = (command: Command, sequence: number) => sendMessage(bridge, command, sequence);
-  // BMCs put their own address into the target's answer, or pass it on without exchanging the addresses.
+  // BMCs put their own address into the target's answer, or forward it without exchanging the addresses.
   const responders = [bridge.address, BMC_ADDRESS, CONSOLE_ADDRESS];
   return {
     wrap,

@@ -7,15 +7,15 @@ const BLOCK_BYTES = 16;
 const NEXT_HEADER = 0x07;
 const ALGORITHM = "aes-128-cbc";
 
-/** How one direction of an established session protects its packets. */
+/** The protection of packets in one direction of an established session. */
 export interface Seal {
   readonly suite: CipherSuite;
   readonly keys: SessionKeys;
-  /** The receiver's: the BMC's on the way out, the console's on the way in. */
+  /** The receiver's ID: the BMC's for sent packets, the console's for received ones. */
   readonly sessionId: number;
 }
 
-/** What an established session carries. */
+/** The payloads of an established session. */
 export type SessionPayload = "ipmi" | "sol";
 
 const SESSION_PAYLOADS: Readonly<Record<number, SessionPayload>> = {
@@ -23,7 +23,9 @@ const SESSION_PAYLOADS: Readonly<Record<number, SessionPayload>> = {
   [PayloadType.sol]: "sol",
 };
 
-/** An encrypted and authenticated RMCP+ packet (IPMI 2.0 section 13.6). `iv`: 16 random bytes, never reused. */
+/**
+ * Builds an encrypted and authenticated RMCP+ packet (IPMI 2.0 section 13.6). `iv` is 16 random bytes that are never reused.
+ */
 export function sealMessage(
   seal: Seal,
   sequence: number,
@@ -39,7 +41,7 @@ export function sealMessage(
     sequence,
     payload: encrypt(seal.keys.encryption, message, iv),
   });
-  // The pad makes the covered part, pad length and next header included, a multiple of 4 bytes.
+  // The pad makes the length of the covered part, including pad length and next header, a multiple of 4 bytes.
   const padBytes = -(packet.length - SESSION_HEADER_OFFSET + 2) & 3;
   const padded = Buffer.concat([packet, Buffer.alloc(padBytes, 0xff), Buffer.from([padBytes, NEXT_HEADER])]);
   const check = hmac(seal.suite, seal.keys.integrity, padded.subarray(SESSION_HEADER_OFFSET));
@@ -52,7 +54,7 @@ export interface OpenedMessage {
   readonly message: Buffer;
 }
 
-/** Undefined unless the datagram is this session's, encrypted, and proven by its integrity check. */
+/** Opens a packet; undefined unless it belongs to this session, is encrypted, and passes its integrity check. */
 export function openMessage(seal: Seal, datagram: Buffer): OpenedMessage | undefined {
   const packet = parseRmcp(datagram);
   const payload = packet && SESSION_PAYLOADS[packet.payloadType];

@@ -25,15 +25,15 @@ import type { UdpTransport } from "./transport.ts";
 const WIDTH = 32;
 
 /**
- * Which session sequence numbers have come in, so that a repeated or replayed packet is taken once
- * (IPMI 2.0 section 6.12.13). Packets may overtake each other within the window.
+ * Tracks received session sequence numbers, so that a repeated or replayed packet is accepted only once (IPMI 2.0 section
+ * 6.12.13). Packets may arrive out of order within the window.
  */
 export class SequenceWindow {
   #highest = 0;
-  /** Bit n: `#highest - n` has come in. */
+  /** Bit n means that `#highest - n` was received. */
   #seen = 0;
 
-  /** True the first time a number within the window is offered. */
+  /** Returns true the first time that a number within the window is offered. */
   accept(sequence: number): boolean {
     if (sequence === 0) return false;
     const ahead = sequence - this.#highest;
@@ -54,7 +54,7 @@ const LARGEST_SEQUENCE = 0xff_ff_ff_ff;
 
 export interface SessionOptions {
   readonly established: Established;
-  /** The highest level the session may rise to. */
+  /** The highest privilege level of the session. */
   readonly privilege: Privilege;
   readonly route: Route;
   readonly transport: UdpTransport;
@@ -76,16 +76,16 @@ interface Pending {
   failed(error: BmcError): void;
 }
 
-/** Takes the payload of each packet of serial over LAN, with the packet's session sequence number. */
+/** Receives the payload of each packet of serial over LAN, with the packet's session sequence number. */
 export type SolReceiver = (payload: Buffer, sequence: number) => void;
 
 interface FlightLimits {
-  /** For one answer, however often the request is repeated. */
+  /** The time limit for one answer, including repetitions of the request. */
   readonly limitMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Commands over one established session. The owner asks for one flight at a time, and closes it. */
+/** Sends commands over one established session. The owner runs one flight at a time and closes it. */
 export class IpmiSession {
   readonly #options: SessionOptions;
   readonly #outgoing: Seal;
@@ -116,17 +116,17 @@ export class IpmiSession {
     });
   }
 
-  /** Flights that waited for an answer; packets that travel together are one. */
+  /** The number of flights that waited for an answer; packets that are sent together are one flight. */
   get flights(): number {
     return this.#flights;
   }
 
-  /** When the BMC last sent anything within this session, by the clock's monotonic reading. */
+  /** When the BMC last sent anything in this session, by the monotonic clock. */
   get lastHeardMs(): number {
     return this.#lastHeardMs;
   }
 
-  /** Packets for this session that failed their integrity check or could not be decrypted. */
+  /** The number of packets for this session that failed their integrity check or could not be decrypted. */
   get unproven(): number {
     return this.#unproven;
   }
@@ -136,22 +136,22 @@ export class IpmiSession {
     return this.#outgoing.sessionId;
   }
 
-  /** Where packets of serial over LAN go from now on; without a receiver they are dropped. */
+  /** The receiver of serial over LAN packets from now on; without one they are dropped. */
   set solReceiver(receiver: SolReceiver | undefined) {
     this.#solReceiver = receiver;
   }
 
-  /** Sends a packet of serial over LAN and does not wait. */
+  /** Sends a packet of serial over LAN without waiting. */
   sendSol(payload: Buffer): void {
     this.#sendPayload("sol", payload);
   }
 
-  /** Sends a harmless request without waiting: a BMC that still knows the session answers. */
+  /** Sends a harmless request without waiting. A BMC that still knows the session answers. */
   poke(): void {
     this.#send(GET_DEVICE_ID, this.#nextRequestSequence());
   }
 
-  /** Sends Close Session and does not wait: BMCs have few slots, and no answer would change anything. */
+  /** Sends Close Session without waiting: BMCs have few slots, and an answer would change nothing. */
   close(): void {
     this.#send(closeSession(this.#outgoing.sessionId), this.#nextRequestSequence());
     this.#unsubscribe();
@@ -161,10 +161,10 @@ export class IpmiSession {
   }
 
   /**
-   * The answers in the order of the commands, which travel together. The session begins at level USER. What
-   * raises it travels with the first commands that need more; a BMC that handled these first says so, has not
-   * executed them, and gets them again. What must not be executed twice waits until the session is raised. A BMC
-   * that wants a higher level than the specification gets it as well.
+   * Returns the answers in the order of the commands, which are sent together. The session begins at level USER. The command
+   * that raises it is sent together with the first commands that need more; a BMC that handled these first says so, has not
+   * executed them, and gets them again. Commands that must not be executed twice wait until the session is raised. A BMC
+   * that requires a higher level than the specification gets it as well.
    */
   async run(commands: readonly Command[], limits: FlightLimits): Promise<readonly Answer[]> {
     limits.signal.throwIfAborted();
@@ -237,7 +237,7 @@ export class IpmiSession {
       sequences: new Set([sequence]),
       answered: (answer) => {
         if (answer.completionCode !== DUPLICATED_REQUEST) return resolve(answer);
-        // The answer to the first copy is lost or late; another copy needs another number to be answered.
+        // The answer to the first copy is lost or late. Another copy needs another number to be answered.
         sequence = this.#nextRequestSequence();
         pending.sequences.add(sequence);
       },
@@ -285,7 +285,7 @@ export class IpmiSession {
     }
   }
 
-  /** Every packet has its own, repeated ones too; 0 is for packets outside sessions. */
+  /** The next sequence number. Every packet has its own, even a repeated one; 0 is for packets outside sessions. */
   #nextSessionSequence(): number {
     this.#sessionSequence = this.#sessionSequence === LARGEST_SEQUENCE ? 1 : this.#sessionSequence + 1;
     return this.#sessionSequence;
@@ -297,7 +297,7 @@ export class IpmiSession {
   }
 }
 
-/** Refusals that travelling together may have caused, and that say nothing was done. */
+/** Whether a refusal may result from sending commands together and proves that nothing was done. */
 function notExecuted({ completionCode }: Answer, rose: boolean): boolean {
   return completionCode === NODE_BUSY || (rose && completionCode === INSUFFICIENT_PRIVILEGE);
 }

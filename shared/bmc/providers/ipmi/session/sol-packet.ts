@@ -12,13 +12,13 @@ const STATUS = {
 
 /** A packet of serial over LAN from the BMC (IPMI 2.0 section 15.9). */
 export interface SolPacket {
-  /** 1 to 15; 0 for a packet that is not acknowledged. */
+  /** 1 to 15; 0 for a packet that needs no acknowledgement. */
   readonly sequence: number;
-  /** The packet that it acknowledges, 1 to 15; 0 for none. */
+  /** The acknowledged packet, 1 to 15; 0 for none. */
   readonly acknowledged: number;
-  /** How many characters of that one the BMC took. */
+  /** How many characters of that packet the BMC accepted. */
   readonly accepted: number;
-  /** The BMC did not take it (NACK). */
+  /** The BMC refused the packet (NACK). */
   readonly refused: boolean;
   /** The BMC cannot transfer characters, for example because the machine is off. */
   readonly unavailable: boolean;
@@ -32,7 +32,7 @@ export interface SolPacket {
   readonly data: Buffer;
 }
 
-/** Undefined when the payload is shorter than a header. */
+/** Parses a packet; undefined if the payload is shorter than a header. */
 export function parseSolPacket(payload: Buffer): SolPacket | undefined {
   if (payload.length < HEADER_BYTES) return undefined;
   const status = payload.readUInt8(3);
@@ -49,38 +49,38 @@ export function parseSolPacket(payload: Buffer): SolPacket | undefined {
   };
 }
 
-/** The only packet that a console sends which never writes: an acknowledgement, without characters and bits. */
+/** Builds an acknowledgement without characters and bits, the only packet of a console that never writes. */
 function acknowledgement(sequence: number, accepted: number): Buffer {
   return Buffer.of(0, sequence, accepted, 0);
 }
 
 interface Received {
-  /** Characters that have not come before. */
+  /** New characters. */
   readonly data: Buffer;
-  /** To send to the BMC. */
+  /** The packet to send to the BMC. */
   readonly answer?: Buffer;
 }
 
 const NOTHING: Received = { data: Buffer.alloc(0) };
 
-/** The one-byte field for the accepted characters cannot acknowledge more. */
+/** The one-byte field of accepted characters cannot acknowledge more. */
 const MOST_ACCEPTED = 0xff;
 
 /**
- * The receiving side of one activation. The BMC sends one packet at a time and repeats it under the same number until it is
- * acknowledged (IPMI 2.0 section 15.11); a copy may have new characters at its end.
+ * The receiving side of one activation. The BMC sends one packet at a time and repeats it with the same number until it is
+ * acknowledged (IPMI 2.0 section 15.11). A copy may have new characters at its end.
  */
 export class SolReassembly {
   /** Session sequence number of the latest packet with characters. */
   #latest = 0;
   #sequence = 0;
-  /** Characters taken of packet `#sequence`. */
+  /** The number of characters taken from packet `#sequence`. */
   #taken = 0;
 
-  /** `sessionSequence`: of the RMCP+ packet, which is another one for each copy. */
+  /** Takes a packet. `sessionSequence` is that of the RMCP+ packet, which differs for each copy. */
   take({ sequence, data }: SolPacket, sessionSequence: number): Received {
     if (sequence === 0) return NOTHING;
-    // The BMC has moved on since, so this copy was acknowledged: the line has delayed it.
+    // The BMC has continued since, so this delayed copy was acknowledged.
     if (sessionSequence < this.#latest) return NOTHING;
     this.#latest = sessionSequence;
     const accepted = data.subarray(0, MOST_ACCEPTED);

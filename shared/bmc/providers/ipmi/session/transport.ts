@@ -11,7 +11,7 @@ export interface DatagramReceiver {
   failed(error: BmcError): void;
 }
 
-/** One UDP socket that talks to one BMC. The owner closes it. */
+/** A UDP socket for one BMC. The owner closes it. */
 export class UdpTransport {
   readonly #socket: Socket;
   readonly #address: string;
@@ -36,8 +36,8 @@ export class UdpTransport {
   }
 
   /**
-   * Resolves the name and connects the socket; sends nothing. Throws `unreachable`. `onReached` is called when
-   * the first packet of the BMC arrives.
+   * Resolves the name and connects the socket, without sending anything. Throws `unreachable`. `onReached` is called when
+   * the BMC's first packet arrives.
    */
   static async open(
     host: string,
@@ -49,7 +49,7 @@ export class UdpTransport {
     try {
       const wrongZone = zoneProblem(host);
       if (wrongZone) throw wrongZone;
-      // Several addresses may be of networks that this host does not have, such as IPv6: the first with a route is used.
+      // Some of several addresses may be in networks that this host lacks, such as IPv6. The first one with a route is used.
       const addresses = await withTimeout(timeoutMs, signal, () => lookup(host, { all: true }));
       const failures: unknown[] = [];
       for (const { address, family } of addresses) {
@@ -72,7 +72,7 @@ export class UdpTransport {
     }
   }
 
-  /** Never throws: what cannot be sent is reported to the receivers, a silent BMC by their own time. */
+  /** Sends a packet. Never throws: failures are reported to the receivers, and a silent BMC by their timeouts. */
   send(packet: Uint8Array): void {
     if (this.#closed) return;
     const { promise: sent, resolve } = Promise.withResolvers<void>();
@@ -85,7 +85,7 @@ export class UdpTransport {
     try {
       this.#socket.send(packet, settle);
     } catch (thrown) {
-      // Timers send, too: what they throw ends the process.
+      // Timers send as well, and an exception in one ends the process.
       settle(thrown);
     }
   }
@@ -95,10 +95,10 @@ export class UdpTransport {
     return () => this.#receivers.delete(receiver);
   }
 
-  /** The first datagram that `match` makes something of. `stop` must be called once it is no longer wanted. */
+  /** Waits for the first datagram that `match` accepts. Call `stop` when it is no longer needed. */
   first<T>(match: (datagram: Buffer) => T | undefined): { answer: Promise<T>; stop: () => void } {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    // It may fail after the last waiter has left.
+    // The promise may reject after the last waiter has left.
     promise.catch(() => undefined);
     const stop = this.subscribe({
       datagram(datagram) {
@@ -110,7 +110,7 @@ export class UdpTransport {
     return { answer: promise, stop };
   }
 
-  /** Lets what was sent leave, then frees the socket. */
+  /** Waits until the packets are sent, then closes the socket. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -120,7 +120,7 @@ export class UdpTransport {
   }
 
   #fail(cause: unknown): void {
-    // ECONNREFUSED is an ICMP "port unreachable": the host is there, the service is not.
+    // ECONNREFUSED is an ICMP "port unreachable": the host is present, but the service is not.
     this.#tell(
       new BmcError("unreachable", `cannot reach ${this.#address} (UDP): ${reasonOf(cause)}`, { cause }),
     );
@@ -134,7 +134,7 @@ export class UdpTransport {
 function connected(socket: Socket, port: number, address: string): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.once("error", reject);
-    // Called with an error as well: then the socket has no peer, and every `send` throws.
+    // The callback also gets errors. The socket then has no peer, and every `send` throws.
     socket.connect(port, address, (error?: Error | null) => {
       socket.off("error", reject);
       if (error) reject(error);

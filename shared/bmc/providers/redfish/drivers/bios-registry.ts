@@ -14,7 +14,7 @@ import { lastPart } from "../service/paths.ts";
 import { lenient } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
 
-/** HPE's and Lenovo's are the largest, 1 to 2 MB. */
+/** The largest registries, of HPE and Lenovo, have 1 to 2 MB. */
 const MAX_REGISTRY_BYTES = 8 * 1_048_576;
 const MOST_ENTRIES = 20_000;
 const MOST_CONDITIONS = 64;
@@ -23,7 +23,7 @@ const MOST_REGISTRIES = 500;
 const Value = z.union([z.string(), z.number(), z.boolean()]);
 const Text = lenient(z.string());
 
-/** Entries of a list that may hold anything. */
+/** Entries of a list with elements of any type. */
 const entries = <T extends z.ZodMiniType>(schema: T) =>
   z.catch(
     z.pipe(
@@ -40,7 +40,7 @@ const entries = <T extends z.ZodMiniType>(schema: T) =>
 
 const NamedValue = z.object({ ValueName: z.string(), ValueDisplayName: Text });
 
-/** Some registries have the name that is shown alone (openstack/ironic). */
+/** Some registries contain only the displayed name (openstack/ironic). */
 const ShownValue = z.pipe(
   z.object({ ValueDisplayName: z.string() }),
   z.transform(({ ValueDisplayName }) => ({ ValueName: ValueDisplayName, ValueDisplayName })),
@@ -62,7 +62,7 @@ const Condition = z.object({
 
 const Dependency = z.object({
   Dependency: z.object({
-    // A condition that cannot be read makes the whole dependency unknown.
+    // An unreadable condition makes the whole dependency unknown.
     MapFrom: z.array(Condition).check(z.minLength(1), z.maxLength(MOST_CONDITIONS)),
     MapToAttribute: z.string(),
     MapToProperty: z.enum(BIOS_PROPERTIES),
@@ -70,19 +70,19 @@ const Dependency = z.object({
   }),
 });
 
-/** AttributeRegistry (DSP0268), as far as it is read. */
+/** The used fields of an AttributeRegistry (DSP0268). */
 const AttributeRegistry = z.object({
   RegistryEntries: z.object({ Attributes: entries(Attribute), Dependencies: entries(Dependency) }),
 });
 
-/** MessageRegistryFile (DSP0268): where the registry is, by language. */
+/** MessageRegistryFile (DSP0268): the location of the registry, by language. */
 const RegistryFile = z.object({
   Location: z.array(z.object({ Language: Text, Uri: Text })),
 });
 
 /**
- * The registry with this name, or the only one of BIOS attributes if the Bios resource names none. Undefined if the BMC offers none
- * that can be read, or has it on another host.
+ * Finds the registry with this name, or the only one of BIOS attributes if the Bios resource names none. Undefined if the
+ * BMC offers none that can be read, or only one on another host.
  */
 export async function findBiosRegistry(
   { service, members }: { readonly service: Service; readonly members: Members },
@@ -110,7 +110,7 @@ export async function findBiosRegistry(
   return found && parseBiosRegistry(found.value);
 }
 
-/** The member for a registry: vendors write name and version apart in several ways, or leave the version out. */
+/** The member for a registry. Vendors separate name and version in several ways, or omit the version. */
 function fileNamed(paths: readonly string[], name: string): string | undefined {
   const last = (path: string) => lastPart(path).toLowerCase();
   const wanted = name.toLowerCase();
@@ -120,14 +120,14 @@ function fileNamed(paths: readonly string[], name: string): string | undefined {
   return similar.length === 1 ? similar[0] : undefined;
 }
 
-/** `biosattributeregistry.v1_0_0` and `biosattributeregistry.1.0.0.json` without what follows the name. */
+/** Removes the version, such as in `biosattributeregistry.v1_0_0` and `biosattributeregistry.1.0.0.json`. */
 function withoutVersion(name: string): string {
   return name.replace(/\.(v?\d|json$).*$/s, "");
 }
 
 /**
- * Reads an AttributeRegistry; entries that are not as DSP0268 describes them are left out. Undefined if it describes no attributes,
- * or more than any BIOS has.
+ * Reads an AttributeRegistry. Entries that differ from DSP0268 are left out. Undefined if it describes no attributes, or
+ * more than any BIOS has.
  */
 export function parseBiosRegistry(body: unknown): BiosRegistry | undefined {
   const parsed = AttributeRegistry.safeParse(body);

@@ -15,13 +15,13 @@ import { Link, lenient, Messages, Values } from "../service/schema.ts";
 import { findBiosRegistry } from "./bios-registry.ts";
 
 const Value = z.union([z.string(), z.number(), z.boolean()]);
-/** Cray describes each attribute by an object. */
+/** Cray describes each attribute with an object. */
 const Described = z.pipe(
   z.object({ current_value: Value }),
   z.transform(({ current_value: value }) => value),
 );
 
-/** Values by name; null, which stands for a password, and everything else that is no value is left out. */
+/** Values by name. Null, which means a password, and invalid values are left out. */
 const Attributes = z.pipe(
   z.record(z.string(), z.catch(z.nullable(z.union([Value, Described])), null)),
   z.transform((given: Record<string, BiosValue | null>): BiosAttributes => {
@@ -30,7 +30,7 @@ const Attributes = z.pipe(
   }),
 );
 
-/** Bios (DSP0268), as far as it is read. */
+/** The used fields of Bios (DSP0268). */
 const Bios = z.object({
   Attributes: lenient(Attributes),
   AttributeRegistry: lenient(z.string()),
@@ -45,7 +45,7 @@ const Bios = z.object({
   Actions: lenient(z.object({ "#Bios.ResetBios": lenient(ListedAction) })),
 });
 
-/** Parameters that MegaRAC and Cray need. */
+/** Parameters that MegaRAC and Cray require. */
 const RESETTING = { ResetType: "Reset", ResetBiosType: "Reset" };
 
 /** The resource that `@Redfish.Settings` of Bios refers to (DSP0266 section 9.10). */
@@ -61,7 +61,7 @@ const APPLY_TIMES: Readonly<Record<BiosApplyTime, string>> = {
   immediate: "Immediate",
 };
 
-/** The system's Bios resource, its settings object, and iDRAC's jobs where these are what applies them. */
+/** The system's Bios resource, its settings object, and iDRAC's jobs if these apply the settings. */
 export function redfishBios({ system, manager, members, writer }: Resources): BiosDriver {
   const { service } = system;
 
@@ -108,7 +108,7 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
     const { path, etag, pending, settings, times, needsJob } = await find(signal);
     const asked = APPLY_TIMES[time];
     const isOffered = times?.includes(asked) ?? false;
-    // Without a settings object, the BMC applies everything at once.
+    // Without a settings object, the BMC applies everything immediately.
     if (time === "immediate" && settings && !isOffered) {
       const offered = times ? `it offers ${times.join(", ")}` : "only at the next boot";
       throw new BmcError("unsupported", `the BMC does not apply BIOS attributes at once; ${offered}`);
@@ -166,7 +166,7 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
   };
 }
 
-/** What the BIOS says about the settings that it took last, or did not take (DSP0266 section 9.10). */
+/** The BIOS's messages about the settings that it accepted or rejected last (DSP0266 section 9.10). */
 function outcomeOf(settings: z.infer<typeof Bios>["@Redfish.Settings"]): BiosOutcome | undefined {
   if (!settings) return undefined;
   const { Time: time, Messages: messages } = settings;

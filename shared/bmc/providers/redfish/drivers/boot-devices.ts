@@ -1,8 +1,8 @@
 import type { BootDevice } from "../../../../contract/vocabulary.ts";
 
 /**
- * DMTF `BootSource` values (DSP0268, ComputerSystem) for each device, best first. The first is sent where
- * the BMC lists no values; the others are vendors' own words or second best, and only sent when listed.
+ * DMTF `BootSource` values (DSP0268, ComputerSystem) for each device, the best first. The first is sent if the BMC lists no
+ * values. The others are vendor-specific or second best, and only sent if they are listed.
  */
 const TARGETS: Readonly<Record<BootDevice, readonly string[]>> = {
   none: ["None"],
@@ -32,7 +32,7 @@ const DEVICES = new Map<string, BootDevice>(
   ),
 );
 
-/** The value to send for `device`, given the values the BMC lists; undefined when none fits. */
+/** The value to send for `device`, considering the values that the BMC lists; undefined if none is suitable. */
 export function targetFor(
   device: BootDevice,
   listed: readonly string[] | undefined,
@@ -44,7 +44,7 @@ export function targetFor(
   return candidates.find((target) => listed.includes(target));
 }
 
-/** The device behind a reported value; `unknown` for the many that are no device of ours. */
+/** The device of a reported value; `unknown` for the many other values. */
 export function deviceOf(target: string): BootDevice | "unknown" {
   return DEVICES.get(target) ?? "unknown";
 }

@@ -6,7 +6,7 @@ import type { Behaviour } from "../service/behaviour-quirks.ts";
 import type { Boot } from "../service/schema.ts";
 import { deviceOf, targetFor } from "./boot-devices.ts";
 
-/** What a boot write sends inside `Boot`, and nothing else. */
+/** The content of `Boot` in a boot write. */
 export interface BootFields {
   readonly BootSourceOverrideTarget?: string;
   readonly BootSourceOverrideEnabled?: string;
@@ -15,7 +15,7 @@ export interface BootFields {
 
 const MODES: Readonly<Record<BootMode, string>> = { uefi: "UEFI", legacy: "Legacy" };
 
-/** The fields for a request, given what the BMC reports and lists. Throws `unsupported` for what it lacks. */
+/** The fields for a request, considering what the BMC reports and lists. Throws `unsupported` for what it lacks. */
 export function bootFields(request: BootRequest, boot: Boot, behaviour: Behaviour): BootFields {
   const mode = modeField(request, boot, behaviour);
   const fields =
@@ -23,7 +23,7 @@ export function bootFields(request: BootRequest, boot: Boot, behaviour: Behaviou
   return mode === undefined ? fields : { ...fields, BootSourceOverrideMode: mode };
 }
 
-/** Whether a resource has the override itself: other properties of `Boot`, such as `BootOrder`, say nothing about it. */
+/** Whether a resource contains the override itself. Other properties of `Boot`, such as `BootOrder`, do not show that. */
 export function hasOverride(boot: Boot | undefined): boot is Boot {
   return (
     boot?.BootSourceOverrideTarget !== undefined ||
@@ -33,7 +33,7 @@ export function hasOverride(boot: Boot | undefined): boot is Boot {
   );
 }
 
-/** Fields that a refusal asks for, as asked or as the BMC has them now. */
+/** The fields that a refusal requires, as requested or with the BMC's present values. */
 export function missingFields(names: readonly string[], boot: Boot, request: BootRequest): BootFields {
   const asked = request.mode === "keep" ? undefined : MODES[request.mode];
   const present = {
@@ -44,7 +44,7 @@ export function missingFields(names: readonly string[], boot: Boot, request: Boo
   return defined(Object.fromEntries(Object.entries(present).filter(([name]) => names.includes(name))));
 }
 
-/** The forms that take an override back, the usual ones first; only of what the BMC lists, where it lists anything. */
+/** The forms that remove an override, the usual ones first; only those that the BMC lists, if it lists any. */
 export function clearingForms(boot: Boot): readonly BootFields[] {
   const targets = boot["BootSourceOverrideTarget@Redfish.AllowableValues"];
   const enabled = boot["BootSourceOverrideEnabled@Redfish.AllowableValues"];
@@ -63,7 +63,7 @@ export function clearingForms(boot: Boot): readonly BootFields[] {
   );
 }
 
-/** A boot override as reported; a field that is not reported is absent. */
+/** A boot override as reported; fields that are not reported are absent. */
 export function bootOverride(boot: Boot): BootOverride {
   const target = boot.BootSourceOverrideTarget;
   const enabled = boot.BootSourceOverrideEnabled;
@@ -79,7 +79,7 @@ export function bootOverride(boot: Boot): BootOverride {
   };
 }
 
-/** Whether what is reported is what was asked, as far as it is reported. */
+/** Whether the reported fields equal the requested ones. */
 export function holds(request: BootRequest, reported: BootOverride): boolean {
   if (reported.device !== request.device) return false;
   const repeats =

@@ -12,7 +12,7 @@ import { BootSettings } from "../service/schema.ts";
 import { type BootFields, clearingForms, hasOverride, missingFields } from "./boot-fields.ts";
 import { leadsToFutureState } from "./boot-place.ts";
 
-/** One form of a boot write. Without `etag` it carries no If-Match. */
+/** One form of a boot write. Without `etag` it has no If-Match. */
 export interface BootAttempt {
   readonly path: string;
   readonly fields: BootFields;
@@ -24,15 +24,15 @@ type Rung = "future-state" | "settings" | "system-itself" | "with-missing" | "wi
 const FIELDS = ["BootSourceOverrideMode", "BootSourceOverrideTarget", "BootSourceOverrideEnabled"] as const;
 
 /**
- * The forms of one boot write, each tried once: what a refusal asks for decides about the next. On success
- * it keeps what the way there has shown, so that the next write starts with the form that works.
+ * The forms of one boot write. Each is tried once, and a refusal determines the next. After a success it keeps what the
+ * refusals have shown, so that the next write starts with the form that works.
  */
 export class BootLadder {
   readonly #system: ManagedSystem;
   readonly #log: Logger;
   readonly #tags: TagLadder;
   readonly #taken = new Set<Rung>();
-  /** Forms of taking an override back that were sent. */
+  /** The forms of removing an override that were sent. */
   readonly #cleared = new Set<string>();
 
   constructor(system: ManagedSystem, log: Logger) {
@@ -41,7 +41,7 @@ export class BootLadder {
     this.#tags = new TagLadder(system.service, system.behaviour.afterPreconditionFailed, log);
   }
 
-  /** The next form after a refusal; undefined when there is none left that the refusal calls for. */
+  /** The next form after a refusal; undefined if the refusal leaves none to try. */
   async next(
     attempt: BootAttempt,
     answer: HttpAnswer,
@@ -88,7 +88,7 @@ export class BootLadder {
     return malformed && request.device === "none" ? this.#clearing(attempt, answer) : undefined;
   }
 
-  /** The next of the forms that take an override back, which BMCs want between `None` and `Disabled`. */
+  /** The next form that removes an override. BMCs require a change between `None` and `Disabled`. */
   #clearing(attempt: BootAttempt, answer: HttpAnswer): BootAttempt | undefined {
     const { BootSourceOverrideMode: mode, ...sent } = attempt.fields;
     this.#cleared.add(JSON.stringify(sent));
@@ -100,7 +100,10 @@ export class BootLadder {
     return { ...attempt, fields: { ...form, ...defined({ BootSourceOverrideMode: mode }) } };
   }
 
-  /** The settings resource that takes what the system shows as read-only: the one it names, else the one below it. */
+  /**
+   * The settings resource for properties that the system shows as read-only: the one that it names, otherwise the one below
+   * it.
+   */
   async #settings(answer: HttpAnswer, signal: AbortSignal): Promise<string | undefined> {
     if (!this.#take("settings", answer)) return undefined;
     const { service, path, last } = this.#system;
@@ -111,7 +114,7 @@ export class BootLadder {
     return settings;
   }
 
-  /** To be called when the last form was taken. */
+  /** Call this when the last form was accepted. */
   climbed(): void {
     const { behaviour } = this.#system;
     if (this.#taken.has("without-mode") && behaviour.sendMode === "when-different")
@@ -131,7 +134,7 @@ export class BootLadder {
   }
 }
 
-/** Whether a refusal is about the place: this resource does not take the properties, or no PATCH at all. */
+/** Whether a refusal concerns the place: this resource does not accept the properties, or no PATCH at all. */
 function isReadOnly(answer: HttpAnswer): boolean {
   if (answer.status === 405 || answer.status === 501) return true;
   if (answer.status !== 400 && answer.status !== 422) return false;

@@ -7,21 +7,21 @@ import type { HttpAnswer } from "../service/http-client.ts";
 import { readRefusal } from "../service/refusal.ts";
 import { type Boot, BootSettings } from "../service/schema.ts";
 
-/** The resource that takes a field of `Boot`, as it was just read. */
+/** The resource that accepts a field of `Boot`, with its latest content. */
 export interface BootPlace {
   readonly path: string;
   readonly etag: string | undefined;
   readonly boot: Boot;
 }
 
-/** Whether a refusal says that the system's `/SD` resource takes what was sent, as MegaRAC's does. */
+/** Whether a refusal shows that the system's `/SD` resource accepts the properties, like in MegaRAC. */
 export function leadsToFutureState(answer: HttpAnswer): boolean {
   return readRefusal(answer).messageIds.some((id) => FUTURE_STATE.messageId.test(id));
 }
 
 /**
- * Writes a field of `Boot`: where a settings resource that has it refuses it, to the system itself, which then has the last
- * word; where the system refuses it in favour of its `/SD`, there.
+ * Writes a field of `Boot`. If a settings resource with the field refuses it, it is written to the system itself, whose
+ * answer counts. If the system refuses it in favour of its `/SD`, it is written there.
  */
 export async function writeBootField(
   { system, writer }: Pick<Resources, "system" | "writer">,
@@ -44,8 +44,9 @@ export async function writeBootField(
 }
 
 /**
- * The resource that takes a field of `Boot`: what `@Redfish.Settings` of the system refers to if it has the field, which then holds
- * what the next boot uses (DSP0266 section 9.10), else the system. Undefined if the system lacks the field.
+ * The resource that accepts a field of `Boot`: the settings resource of the system if it has the field, because it then
+ * contains the value for the next boot (DSP0266 section 9.10), otherwise the system. Undefined if the system lacks the
+ * field.
  */
 export async function bootPlace(
   system: ManagedSystem,
@@ -62,7 +63,7 @@ export async function bootPlace(
   const pending = path === undefined ? undefined : await service.find(path, BootSettings, signal);
   const waiting = pending?.value.Boot;
   if (waiting && has(waiting)) {
-    // iDRAC 7.10 and NVIDIA's OpenBMC show an empty order there while none waits for the next boot.
+    // iDRAC 7.10 and NVIDIA's OpenBMC show an empty order there if none waits for the next boot.
     const order = waiting.BootOrder?.length === 0 ? boot?.BootOrder : undefined;
     return { path: pending.path, etag: pending.etag, boot: { ...waiting, ...defined({ BootOrder: order }) } };
   }

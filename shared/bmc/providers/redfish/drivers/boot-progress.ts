@@ -3,7 +3,10 @@ import { defined } from "../../../../defined.ts";
 import type { BootProgress, BootStage } from "../../../operations/boot-port.ts";
 import { lenient, type System } from "../service/schema.ts";
 
-/** The stage that a machine has passed in a state of `BootProgress.LastState` (DSP0268, ComputerSystem); the others are before any. */
+/**
+ * The stage that a machine has passed in a state of `BootProgress.LastState` (DSP0268, ComputerSystem). Other states come
+ * before every stage.
+ */
 const STATES: Readonly<Record<string, BootStage>> = {
   SystemHardwareInitializationComplete: "hardware-ready",
   SetupEntered: "hardware-ready",
@@ -16,16 +19,16 @@ const POST_STATES: Readonly<Record<string, BootStage>> = {
   InPostDiscoveryComplete: "hardware-ready",
   FinishedPost: "boot-started",
 };
-/** It says nothing in these. */
+/** States without information. */
 const NO_POST_STATES = ["Null", "Unknown"];
 
 const HpeSystem = z.object({ PostState: lenient(z.string()) });
 const Oem = z.object({ Hpe: lenient(HpeSystem), Hp: lenient(HpeSystem) });
 
-/** States are shown and logged. */
+/** The maximum length, because states are shown and logged. */
 const MOST_CHARACTERS = 100;
 
-/** Undefined if the BMC reports none. */
+/** The boot progress; undefined if the BMC reports none. */
 export function bootProgress(system: System): BootProgress | undefined {
   const { BootProgress: standard, LastResetTime: lastReset } = system;
   const { LastState: state, LastStateTime: time, OemLastState: own } = standard ?? {};
@@ -42,7 +45,7 @@ export function bootProgress(system: System): BootProgress | undefined {
   const { Hpe: hpe, Hp: hp } = z.safeParse(Oem, system.Oem).data ?? {};
   const post = (hpe ?? hp)?.PostState;
   if (post === undefined || NO_POST_STATES.includes(post)) {
-    // A property that has no value now, such as on a machine that is off, is null (DSP0266, 9.5).
+    // A property without a present value, such as on a machine that is off, is null (DSP0266, 9.5).
     return standard && { state: "None" };
   }
   return defined({ state: post.slice(0, MOST_CHARACTERS), stage: stageOf(POST_STATES, post) });

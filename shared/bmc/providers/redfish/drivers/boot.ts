@@ -17,13 +17,13 @@ import { type BootAttempt, BootLadder } from "./boot-ladder.ts";
 import { bootProgress } from "./boot-progress.ts";
 import { postCodeProgress } from "./post-codes.ts";
 
-/** The resource that takes the override, with the tag it was last seen with. */
+/** The resource that accepts the override, with its last known tag. */
 interface BootOwner {
   readonly path: string;
   readonly etag: string | undefined;
 }
 
-/** The settings resource of the system, and whether it takes the override; undefined until it was looked at. */
+/** The settings resource of the system, and whether it accepts the override; undefined until it was read. */
 export interface SettingsHint {
   readonly path: string;
   readonly takesOverride?: boolean | undefined;
@@ -37,9 +37,9 @@ export class RedfishBoot implements BootDriver {
   readonly #log: Logger;
   #looked: SettingsHint | undefined;
   #written = false;
-  /** What the BMC accepted last. */
+  /** The last request that the BMC accepted. */
   #accepted: BootRequest | undefined;
-  /** The task or job that the last accepted write named. */
+  /** The task or job of the last accepted write. */
   #task: string | undefined;
 
   constructor(
@@ -74,12 +74,12 @@ export class RedfishBoot implements BootDriver {
   async read(signal: AbortSignal): Promise<BootOverride> {
     await this.#system.read(signal);
     const boot = await this.#boot(signal);
-    // What took a write and now shows nothing offers it all the same.
+    // A BMC that accepted a write offers the override, even if it shows nothing now.
     if (!hasOverride(boot) && !this.#written) throw noOverride();
     return this.#accepted ? afterWrite(this.#accepted, boot ?? {}) : bootOverride(boot ?? {});
   }
 
-  /** iDRAC's `Cd` is the drive in the machine before version 6.00 (openstack/ironic, drac/boot.py). */
+  /** Before version 6.00, iDRAC's `Cd` means the drive in the machine (openstack/ironic, drac/boot.py). */
   async note({ device }: BootRequest, signal: AbortSignal): Promise<string | undefined> {
     if (device !== "cdrom" || !/^dell\b/i.test(this.#system.identity.manufacturer)) return undefined;
     const { value } = await this.#manager.seen(signal);
@@ -98,7 +98,7 @@ export class RedfishBoot implements BootDriver {
     return stateOfWord(state) === "staged" ? `${this.#task} (${state})` : undefined;
   }
 
-  /** The override as the system has it; where it has none, as its settings resource has it (iDRAC10 and others). */
+  /** The override of the system; if it has none, that of its settings resource (iDRAC10 and others). */
   async #boot(signal: AbortSignal): Promise<Boot | undefined> {
     const { service, last } = this.#system;
     const path = this.#settingsPath();
@@ -142,7 +142,7 @@ export class RedfishBoot implements BootDriver {
         continue;
       }
       const { error, answer } = refusal;
-      // Neither refused credentials, "not now" nor a lost answer becomes better by asking in another form.
+      // Refused credentials, "not now" and a lost answer do not improve with another form of the request.
       if (error.class === "auth" || error.class === "busy" || error.uncertain) throw error;
       if (await this.#system.refresh(signal)) {
         if (holds(request, bootOverride(this.#system.last.value.Boot ?? {}))) return;
@@ -176,7 +176,7 @@ export class RedfishBoot implements BootDriver {
     return { path, fields, etag: this.#system.behaviour.ifMatch === "first" ? etag : undefined };
   }
 
-  /** What to send. What a hint remembers does where a wrong guess can only be refused; else the system is read. */
+  /** The fields to send. A hint is sufficient if a wrong guess can only be refused; otherwise the system is read. */
   async #fields(request: BootRequest, signal: AbortSignal): Promise<BootFields> {
     if (this.#system.isRemembered && !this.#memoryWillDo(request)) await this.#system.refresh(signal);
     try {
@@ -192,15 +192,15 @@ export class RedfishBoot implements BootDriver {
   #memoryWillDo({ mode }: BootRequest): boolean {
     const { behaviour, last } = this.#system;
     const { Boot: boot } = last.value;
-    // A tag that is needed has to be read anyway.
+    // A required tag must be read anyway.
     if (!boot || behaviour.ifMatch === "first") return false;
     if (behaviour.sendMode === "always") return mode !== "keep";
     return mode === "keep" || !isDifferent(mode, bootOverride(boot));
   }
 
   /**
-   * A mode that was left out because a hint has it so must be so: the read-back that follows every write is made
-   * here, where another mode can still be put right, and serves the next `read`.
+   * Verifies a mode that was omitted because of a hint. The read-back that follows every write is made here, where another
+   * mode can still be corrected, and serves the next `read`.
    */
   async #afterGuess(
     request: BootRequest,
@@ -229,8 +229,8 @@ export class RedfishBoot implements BootDriver {
   }
 
   /**
-   * Where the override is written: the resource `@Redfish.Settings` points to if it has the override's target itself (DSP0266
-   * section 9.10; as sushy decides), else the system itself.
+   * The place of the override: the settings resource if it contains the override's target itself (DSP0266 section 9.10;
+   * sushy decides in the same way), otherwise the system.
    */
   async #owner(signal: AbortSignal): Promise<BootOwner> {
     const { service, last, path, behaviour } = this.#system;
@@ -266,7 +266,7 @@ export class RedfishBoot implements BootDriver {
     return this.#looked?.path === path ? this.#looked.takesOverride : undefined;
   }
 
-  /** Some BMCs refuse and apply nevertheless: a refusal counts only when the system says the same. */
+  /** Some BMCs refuse a write and apply it anyway, so a refusal counts only if the system confirms it. */
   async #holds(request: BootRequest, signal: AbortSignal): Promise<boolean> {
     try {
       return holds(request, await this.read(signal));
@@ -279,8 +279,8 @@ export class RedfishBoot implements BootDriver {
 }
 
 /**
- * The override after an accepted write. In UEFI mode some BMCs keep a device as the boot option that they chose for it, and show
- * `UefiBootNext` (Supermicro; NVIDIA/libredfish, src/supermicro.rs).
+ * The override after an accepted write. In UEFI mode some BMCs keep a device as the boot option that they selected for it,
+ * and show `UefiBootNext` (Supermicro; NVIDIA/libredfish, src/supermicro.rs).
  */
 function afterWrite({ device }: BootRequest, boot: Boot): BootOverride {
   const shown = bootOverride(boot);

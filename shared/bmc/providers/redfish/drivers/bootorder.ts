@@ -8,7 +8,7 @@ import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { lenient } from "../service/schema.ts";
 import { bootPlace, writeBootField } from "./boot-place.ts";
 
-/** The most options to read; machines with many network ports have dozens. */
+/** The maximum number of options to read; machines with many network ports have dozens. */
 const MOST_OPTIONS = 256;
 
 /** BootOption (DSP0268). */
@@ -59,7 +59,7 @@ export function redfishBootOrder(resources: Resources): BootOrderDriver {
       const { named, unread } = known ?? (await titles(signal));
       if (unread.length === 0) known = { named, unread };
       return order.map((id): BootOption => {
-        // NVIDIA's Vera Rubin lists "Boot0019: Ubuntu", and its options have the bare reference.
+        // NVIDIA's Vera Rubin lists "Boot0019: Ubuntu", while its options have the bare reference.
         const name = named.get(id) ?? named.get(id.replace(/:.*$/s, ""));
         return name === undefined ? { id, ...defined({ unread: unread[0]?.reason }) } : { id, name };
       });

@@ -6,13 +6,13 @@ import type { ManagedSystem } from "../resources/system.ts";
 
 const SSH_PORT = 22;
 
-/** Where the console is, and what the BMC's command line takes to lead there. */
+/** The address of the console, and the command that leads to it on the BMC's command line. */
 interface SshConsole {
   readonly port: number;
   readonly entryCommand?: string | undefined;
 }
 
-/** The serial console over SSH, as ComputerSystem 1.13 describes it (`SerialConsole`). */
+/** The serial console over SSH, described by ComputerSystem 1.13 (`SerialConsole`). */
 export class RedfishConsole implements ConsoleDriver {
   readonly #system: ManagedSystem;
   readonly #connection: Connection;
@@ -30,7 +30,7 @@ export class RedfishConsole implements ConsoleDriver {
     return true;
   }
 
-  /** Redfish does not say. */
+  /** Redfish does not report the holder. */
   async holder(signal: AbortSignal): Promise<undefined> {
     await this.#find(signal);
     return undefined;
@@ -59,7 +59,7 @@ export class RedfishConsole implements ConsoleDriver {
     if (username === undefined || password === undefined) {
       throw new BmcError("usage", "the serial console over SSH needs user and password");
     }
-    // Loaded here: no other action needs it.
+    // Loaded here, because no other action needs it.
     const { watchSsh } = await loadSsh();
     await watchSsh(
       {

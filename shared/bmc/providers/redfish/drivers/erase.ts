@@ -23,7 +23,7 @@ const Text = lenient(z.string());
 
 const Storage = z.object({ Drives: identifying(z.catch(Links, [])) });
 
-/** Drive (DSP0268), as far as it is read. */
+/** The used fields of Drive (DSP0268). */
 const Drive = z.object({
   Id: Text,
   SerialNumber: Text,
@@ -42,7 +42,7 @@ const MOST_STORAGES = 64;
 const MOST_DRIVES = 512;
 const MOST_REQUESTS = 700;
 
-/** `Drive.SecureErase` of the drives of the system's storage subsystems. */
+/** Erases with `Drive.SecureErase` of the drives in the system's storage subsystems. */
 export function redfishErase({ system, members, writer }: Resources): EraseDriver {
   const { service } = system;
 
@@ -67,7 +67,7 @@ export function redfishErase({ system, members, writer }: Resources): EraseDrive
     const targets = [{ what: describeDrive(drive), path, identity: identityOf(drive) }];
     return { method: "POST", path: target, body, background: true, targets, rechecks: true };
   };
-  /** The drive where it is now. */
+  /** Finds a drive at its present place. */
   const findAgain = async (drive: ErasableDrive, signal: AbortSignal): Promise<ErasableDrive> => {
     const { drives } = await list(signal);
     const same = drives.filter(({ serialNumber }) => serialNumber === drive.serialNumber);
@@ -109,7 +109,7 @@ export function redfishErase({ system, members, writer }: Resources): EraseDrive
         break;
       }
       try {
-        // A drive that was pulled a moment ago is none.
+        // A drive that was just removed does not count.
         const found = await service.findLinked(drive, Drive, signal);
         if (found) drives.push(driveOf(drive, found.value));
       } catch (thrown) {
@@ -131,7 +131,7 @@ export function redfishErase({ system, members, writer }: Resources): EraseDrive
   };
 }
 
-/** Without a serial number, what else is known of it. */
+/** The identity of a drive; without a serial number, from its other properties. */
 function identityOf({ id, serialNumber }: ErasableDrive): Identity {
   return identityIn(serialNumber === undefined ? { Id: id } : { SerialNumber: serialNumber });
 }

@@ -23,7 +23,7 @@ const MOST_ITEMS = 256;
 
 const ApplyTimes = lenient(z.object({ SupportedValues: lenient(Values) }));
 
-/** UpdateService (DSP0268), as far as it is read. */
+/** The used fields of UpdateService (DSP0268). */
 const UpdateService = z.object({
   ServiceEnabled: lenient(z.boolean()),
   FirmwareInventory: lenient(Link),
@@ -47,21 +47,21 @@ const UpdateService = z.object({
       ),
     }),
   ),
-  /** HPE's state of the update that it carries out, or carried out last. */
+  /** HPE's state of its current or last update. */
   Oem: lenient(z.record(z.string(), z.unknown())),
 });
 type UpdateService = z.infer<typeof UpdateService>;
 
-/** DSP0266, operation apply time. */
+/** Operation apply times (DSP0266). */
 const APPLY_TIMES: Readonly<Record<FirmwareApplyTime, string>> = {
   immediate: "Immediate",
   "on-reset": "OnReset",
 };
 
-/** Apply times of HttpPushUri (DSP0268) that are not `Immediate`. */
+/** Apply times of HttpPushUri (DSP0268) other than `Immediate`. */
 const LATER = /OnReset|Maintenance|OnStartUpdateRequest/;
 
-/** Values of `State` (DSP8010, Resource) of an image that is not in use. */
+/** Values of `State` (DSP8010, Resource) for an image that is not in use. */
 const STANDBY = ["StandbySpare", "StandbyOffline"];
 const UPDATING = ["Updating", "Starting", "InTest", "Deferring"];
 
@@ -70,32 +70,32 @@ function stateOf(state = ""): FirmwareItem["state"] {
   return UPDATING.includes(state) ? "updating" : undefined;
 }
 
-/** The part beside the parameters that MegaRAC requires of a multipart push. */
+/** The additional part that MegaRAC requires in a multipart push. */
 interface OemParameters {
   readonly ImageType: string;
 }
 
-/** The kind of image that belongs to all of these inventory entries. */
+/** The kind of image that fits all of these inventory entries. */
 function oemParametersFor(items: readonly Pick<FirmwareItem, "id" | "name">[]): OemParameters | undefined {
   const types = items.map(({ id, name }) => /bmc|bios/i.exec(id) ?? /bmc|bios/i.exec(name));
   const [type, ...others] = new Set(types.map((found) => found?.[0].toUpperCase()));
   return type === undefined || others.length > 0 ? undefined : { ImageType: type };
 }
 
-/** One request that starts an update; `form` and `raw` carry a file. */
+/** A request that starts an update; `form` and `raw` contain a file. */
 interface Start {
   readonly kind: "simple" | "form" | "raw";
   readonly path: string;
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** What MegaRAC takes beside the parameters; undefined where the targets do not show it. */
+  /** The part that MegaRAC requires in addition to the parameters; undefined if the targets do not show it. */
   readonly oemParameters?: OemParameters | undefined;
-  /** Set if the BMC applies what is pushed at a reset, or later. */
+  /** Set if the BMC applies a pushed image at a reset or later. */
   readonly staged?: true;
-  /** Where the BMC says more than its task does, with what it said before. */
+  /** A place where the BMC reports more than its task, with its earlier content. */
   readonly aside: ReturnType<typeof asideOf>;
-  /** What a push of a file alone is preceded by, and followed by, where it has targets. */
+  /** The requests before and after pushing a plain file to targets. */
   readonly reservation?: Reservation | undefined;
-  /** The targets where they are now. */
+  /** The targets at their present places. */
   readonly chosen: readonly InventoryEntry[];
 }
 
@@ -116,7 +116,7 @@ function isBlank({ Name, Version }: InventoryEntry["value"]): boolean {
   return text(Name) === undefined && text(Version) === undefined;
 }
 
-/** The target where it is now: where another program has its ID, the only one with its name. */
+/** Finds a target at its present place. If another program has its ID, it is the only one with its name. */
 function entryFor(
   { id, name }: FirmwareSend["targets"][number],
   entries: readonly InventoryEntry[],
@@ -128,7 +128,7 @@ function entryFor(
   throw new TargetMoved(`firmware ${id} (${name})`, there.path, `Name ${there.name}`);
 }
 
-/** Changes of the UpdateService (DSP0268, `HttpPushUriTargets`): the next client's push must not go to our targets. */
+/** Changes of the UpdateService (DSP0268, `HttpPushUriTargets`). The push of the next client must not go to our targets. */
 interface Reservation {
   readonly take: TargetsChange;
   readonly release: TargetsChange;
@@ -136,7 +136,7 @@ interface Reservation {
 
 type TargetsChange = WriteRequest & { readonly body: { readonly HttpPushUriTargets: readonly string[] } };
 
-/** Also after a cancellation, which its requests must outlive. */
+/** Time for the release, which also happens after a cancellation. */
 const RELEASE_MS = 10_000;
 
 function reservationOf(
@@ -154,7 +154,7 @@ function reservationOf(
   return { take: change(targets, true), release: change([], false) };
 }
 
-/** UpdateService: SimpleUpdate by URI, multipart push or push of a file (DSP0266, DSP0268, DSP2062). */
+/** Updates through UpdateService: SimpleUpdate with a URI, multipart push, or push of a file (DSP0266, DSP0268, DSP2062). */
 export function redfishFirmware({ system, members, tasks, writer, log }: Resources): FirmwareDriver {
   const { service } = system;
   const find = async (signal: AbortSignal): Promise<UpdateService> => {
@@ -176,7 +176,7 @@ export function redfishFirmware({ system, members, tasks, writer, log }: Resourc
     }
     return { items, unread };
   };
-  /** Throws `TargetMoved` for a target that has another name now. */
+  /** Throws `TargetMoved` for a target whose name has changed. */
   const confirm = async (entries: readonly InventoryEntry[], signal: AbortSignal) => {
     for (const { path, id, name } of entries) {
       const now = await service.find(path, FirmwareResource, signal);
@@ -222,7 +222,7 @@ export function redfishFirmware({ system, members, tasks, writer, log }: Resourc
     const headers = { "content-type": "application/octet-stream", "content-length": String(content.size) };
     return service.upload({ ...request, headers, content: Readable.fromWeb(content.stream()) }, signal);
   };
-  /** Sends the first form, and where the refusal says that it lacks the maker's part, the whole one. */
+  /** Sends the first form, and the complete one if the refusal says that the vendor's part is missing. */
   const uploadParts = async (
     request: Start,
     send: FirmwareSend,
@@ -246,7 +246,7 @@ export function redfishFirmware({ system, members, tasks, writer, log }: Resourc
     if (completed.status < 300) system.learn("oem-parameters");
     return completed;
   };
-  /** Runs the push while the BMC has its targets; whatever becomes of it, they are taken back. */
+  /** Runs the push while the BMC has its targets, and removes them afterwards in any case. */
   const reserving = async (
     { take, release }: Reservation,
     push: () => Promise<HttpAnswer>,
@@ -328,7 +328,7 @@ function simple(update: UpdateService, uri: string) {
   } as const;
 }
 
-/** Multipart where the BMC offers it, as only that takes targets and an apply time. */
+/** Selects the push: multipart if the BMC offers it, because only that supports targets and an apply time. */
 function push(update: UpdateService, { image, targets, applyTime }: FirmwareSend) {
   const most = update.MaxImageSizeBytes;
   if ("content" in image && most !== undefined && most > 0 && image.content.size > most) {

@@ -16,10 +16,10 @@ import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { identifying, Link, lenient } from "../service/schema.ts";
 
 const SERVICE = "/redfish/v1/CertificateService";
-/** One is usual; a second may be a factory certificate. */
+/** Usually there is one; a second may be a factory certificate. */
 const MOST_CERTIFICATES = 8;
 const CSR_POLL_MS = 2_000;
-/** iLO needs minutes for a key. */
+/** iLO takes minutes to create a key. */
 const LONGEST_CSR_MS = 600_000;
 
 const Action = lenient(z.object({ target: lenient(z.string()) }));
@@ -37,16 +37,16 @@ const HpeHttpsCert = z.object({
   Actions: z.object({ "#HpeHttpsCert.GenerateCSR": Action, "#HpeHttpsCert.ImportCertificate": Action }),
 });
 
-/** Where a BMC takes certificates. */
+/** The place where a BMC accepts certificates. */
 interface CertificatePlace {
   generate(names: SigningRequestNames): WriteRequest;
-  /** The CSR out of the answer, or read until it is there. */
+  /** Returns the CSR from the answer, or reads it until it exists. */
   generated(answer: unknown, signal: AbortSignal): Promise<string>;
-  /** `asPem`: the same for a BMC that refuses the type of a chain. */
+  /** Installs a chain. `asPem` is for a BMC that refuses the type of a chain. */
   install(chain: CertificateChain, signal: AbortSignal): Promise<WriteRequest & { asPem?: WriteRequest }>;
 }
 
-/** The certificate of the manager's web server, by CertificateService or where HPE has it. */
+/** The certificate of the manager's web server, through CertificateService or HPE's own resource. */
 export function redfishHttps(resources: Resources, endpoint: Endpoint): HttpsDriver {
   const { writer, system, log } = resources;
   const find = async (signal: AbortSignal): Promise<CertificatePlace> => {
@@ -80,7 +80,7 @@ export function redfishHttps(resources: Resources, endpoint: Endpoint): HttpsDri
       const answer = await writer.attempt(request, signal);
       if (answer.status < 300) return;
       const refused = system.service.refusal(answer, request);
-      // Only 400 says that the body is what the BMC does not like.
+      // Only 400 means that the BMC rejects the body.
       const mayBeType = answer.status === 400 && refused.class !== "busy" && refused.class !== "auth";
       if (!asPem || !mayBeType) throw refused;
       log.debug({ reason: refused.message }, "certificate chain refused, retrying as PEM");
@@ -90,7 +90,7 @@ export function redfishHttps(resources: Resources, endpoint: Endpoint): HttpsDri
   };
 }
 
-/** Without the certificate itself, which is long. */
+/** The body without the certificate, which is long. */
 function shortened(body: unknown): unknown {
   const short = (key: string, value: unknown) =>
     key === "CertificateString" || key === "Certificate" ? "PEM" : value;
@@ -158,7 +158,7 @@ function certificateIdentity(body: unknown): Identity {
   return identityIn({ Fingerprint: readCertificate(data?.CertificateString ?? "")?.fingerprint });
 }
 
-/** The certificate in use: the only one, or that of several which the BMC shows. */
+/** The certificate in use: the only one, or the one of several that the BMC presents. */
 async function findInUse(
   { members }: Resources,
   { collection, endpoint }: { readonly collection: string; readonly endpoint: Endpoint },
@@ -178,7 +178,7 @@ async function findInUse(
   return { path: inUse.path, fingerprint: certificateIdentity(inUse.value).Fingerprint };
 }
 
-/** iLO 5 without CertificateService (HpeHttpsCert). iLO restarts once it has imported a certificate. */
+/** The certificate of iLO 5 without CertificateService (HpeHttpsCert). iLO restarts after importing a certificate. */
 async function findHpe(
   { system: { service, clock }, manager }: Resources,
   signal: AbortSignal,

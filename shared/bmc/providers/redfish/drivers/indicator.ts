@@ -7,12 +7,12 @@ import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { Indicator, lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 
-/** Values of `IndicatorLED` for an LED that shows where the machine is. */
+/** Values of `IndicatorLED` for an LED that locates the machine. */
 const LIT: readonly string[] = ["Lit", "Blinking"];
 
 const Chassis = z.extend(Indicator, { "@odata.etag": lenient(z.string()) });
 
-/** A resource that switches the LED, as it was just read. */
+/** A resource that switches the LED, with its latest content. */
 interface IndicatorPlace {
   readonly isLit: boolean;
   request(lit: boolean): WriteRequest;

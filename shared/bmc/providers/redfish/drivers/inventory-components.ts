@@ -8,7 +8,7 @@ type PowerSupply = NonNullable<Hardware["powerSupplies"]>[number];
 type Tpm = NonNullable<Hardware["tpms"]>[number];
 
 const Text = lenient(z.string());
-/** The entries of a list that may hold anything. */
+/** The entries of a list with elements of any type. */
 const list = <T extends z.ZodMiniObject>(schema: T) => z.array(z.catch(schema, {} as never));
 
 const component = {
@@ -30,7 +30,7 @@ export const PowerSupplyResource = z.object({
   PowerCapacityWatts: lenient(z.number().check(z.nonnegative())),
 });
 
-/** Power (DSP0268, deprecated and still the most common). */
+/** Power (DSP0268), which is deprecated but still the most common. */
 export const PowerResource = z.object({ PowerSupplies: lenient(list(PowerSupplyResource)) });
 
 export const PowerSubsystemResource = z.object({ PowerSupplies: lenient(Link) });
@@ -44,7 +44,7 @@ export const storageControllers = {
   Controllers: lenient(Link),
 };
 
-/** iLO's own form of a controller (HpeSmartStorageArrayController), whose `Name` is that of its type. */
+/** iLO's own resource for a controller (HpeSmartStorageArrayController). Its `Name` is that of its type. */
 export const SmartControllerResource = z.object({
   Id: Text,
   Model: Text,
@@ -100,12 +100,12 @@ export function gpu(path: string, value: z.infer<typeof ProcessorResource>): Har
   return value.ProcessorType === "GPU" ? described(path, value) : undefined;
 }
 
-/** Redfish's words for the condition of a part. */
+/** The condition of a part in Redfish's terms. */
 export function conditionOf({ Status: status }: Pick<Component, "Status">) {
   return defined({ health: text(status?.Health), state: text(status?.State) });
 }
 
-/** Undefined for the place of a part that is not there. */
+/** Describes a part; undefined for the place of a missing part. */
 function described(path: string, value: Component): HardwareComponent | undefined {
   if (isAbsent(value)) return undefined;
   return {
@@ -124,7 +124,10 @@ function isBare({ name: _, ...known }: HardwareComponent): boolean {
   return Object.keys(known).length === 0;
 }
 
-/** The parts of two lists, those of both once; without a serial number nothing shows that two are one. */
+/**
+ * Merges the parts of two lists. Parts in both are listed once; without a serial number, two parts cannot be recognized as
+ * the same.
+ */
 export function mergeParts<T extends { readonly serial?: string }>(
   first: readonly T[],
   second: readonly T[],

@@ -28,7 +28,7 @@ export const ProcessorResource = z.object({
   TotalThreads: Count,
 });
 
-/** Memory (DSP0268): one module or its empty place. */
+/** Memory (DSP0268): one module, or its empty place. */
 export const MemoryResource = z.object({
   ...named,
   DeviceLocator: Text,
@@ -50,12 +50,12 @@ export const DriveResource = z.object({
   Protocol: Text,
 });
 
-/** SimpleStorage (DSP0268): the older form, with its devices inside. */
+/** SimpleStorage (DSP0268), the older resource, which contains its devices. */
 export const SimpleStorageResource = z.object({
   Devices: z.catch(z.array(z.object({ Name: Text, Model: Text, CapacityBytes: Count, Status })), []),
 });
 
-/** iLO's own form of a drive (HpeSmartStorageDiskDrive, HpSmartStorageDiskDrive), whose `Name` is that of its type. */
+/** iLO's own resource for a drive (HpeSmartStorageDiskDrive, HpSmartStorageDiskDrive). Its `Name` is that of its type. */
 export const SmartDriveResource = z.object({
   Id: Text,
   Status,
@@ -68,7 +68,7 @@ export const SmartDriveResource = z.object({
   InterfaceType: Text,
 });
 
-/** NetworkAdapter (DSP0268), as far as it leads to MAC addresses. */
+/** The fields of NetworkAdapter (DSP0268) that lead to MAC addresses. */
 export const AdapterResource = z.object({
   Id: Text,
   NetworkDeviceFunctions: lenient(Link),
@@ -102,7 +102,7 @@ const nameplate = { Manufacturer: Text, Model: Text, SerialNumber: Text };
 /** Chassis (DSP0268). */
 export const ChassisResource = z.object({ ...nameplate, Assembly: lenient(Link) });
 
-/** Assembly (DSP0268): what a chassis is built of. Before version 1.1 the vendor is only the `Producer`. */
+/** Assembly (DSP0268): the parts of a chassis. Before version 1.1, the vendor is only the `Producer`. */
 export const AssemblyResource = z.object({
   Assemblies: z.catch(
     z.array(
@@ -129,7 +129,7 @@ export const FirmwareResource = z.object({
   RelatedItem: Links,
 });
 
-/** Dell also lists previous and available versions, which differ in the `Id`. */
+/** Whether the firmware is installed. Dell also lists previous and available versions, which differ in the `Id`. */
 export function isInstalled(value: z.infer<typeof FirmwareResource>): boolean {
   return !isAbsent(value) && !/^(Previous|Available)-/.test(value.Id ?? "");
 }
@@ -199,7 +199,7 @@ export function smartDisk(path: string, value: z.infer<typeof SmartDriveResource
   return disk(path, { ...drive, Manufacturer: undefined, Revision: undefined });
 }
 
-/** What an adapter has a MAC address for. */
+/** The parts of an adapter that have a MAC address. */
 export function adapterNics(path: string, value: z.infer<typeof AdapterPartResource>): Nic[] {
   if (isAbsent(value)) return [];
   const { Ethernet: ethernet, AssociatedNetworkAddresses: addresses, LinkStatus: status } = value;
@@ -227,7 +227,7 @@ export function nic(path: string, value: z.infer<typeof NicResource>): Nic | und
   };
 }
 
-/** What is written on a chassis or a BMC; undefined if nothing is known. */
+/** The nameplate of a chassis or a BMC; undefined if nothing is known. */
 export function nameplateOf(value: {
   readonly Manufacturer?: string | undefined;
   readonly Model?: string | undefined;
@@ -245,7 +245,7 @@ export function mainboard({ Assemblies: all }: z.infer<typeof AssemblyResource>)
   return board && nameplateOf({ ...board, Manufacturer: vendor });
 }
 
-/** Undefined for an object without fields. */
+/** Returns undefined for an object without fields. */
 export function orUndefined<T extends object>(fields: T): T | undefined {
   return Object.keys(fields).length > 0 ? fields : undefined;
 }
@@ -271,7 +271,7 @@ export function nameOf(
   return text(value.Name) ?? text(value.Id) ?? path.split("/").at(-1) ?? path;
 }
 
-/** BMCs fill fields that they know nothing for with blanks. */
+/** Returns undefined for blanks, with which BMCs fill unknown fields. */
 export function text(value: string | undefined): string | undefined {
   return value?.trim() || undefined;
 }

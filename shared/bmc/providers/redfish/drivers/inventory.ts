@@ -58,22 +58,22 @@ import {
 } from "./inventory-parts.ts";
 
 const FIRMWARE = "/redfish/v1/UpdateService/FirmwareInventory";
-/** A BMC that answers in half a second is done with these in five minutes; a machine of 60 drives needs 120. */
+/** A BMC that answers in half a second needs five minutes for these requests. A machine of 60 drives needs 120 of them. */
 const MOST_REQUESTS = 600;
 const MOST_MEMBERS = 256;
 const GIB = 1024 ** 3;
 
-/** The most other systems behind the BMC to search for an accelerator board of the machine. */
+/** The maximum number of other systems that are searched for an accelerator board of the machine. */
 const MOST_BOARDS = 16;
-/** Kinds of chassis that are parts of a board; recorded ones have no power supplies, and some BMCs have dozens of them. */
+/** Kinds of chassis that are parts of a board. Recorded ones have no power supplies, and some BMCs have dozens of them. */
 const PARTS = ["Component", "Module"];
 
-/** iLO 4 spells its links without a capital. */
+/** iLO 4 writes the names of its links in lower case. */
 const HpeLinks = lenient(z.object({ SmartStorage: lenient(Link) }));
 const HpeSystem = z.object({ Links: HpeLinks, links: HpeLinks });
 const SmartLinks = lenient(z.object({ ArrayControllers: lenient(Link) }));
 const SmartStorage = z.object({ Links: SmartLinks, links: SmartLinks });
-/** Storage (DSP0268): a subsystem with its controllers, that links to its drives. */
+/** Storage (DSP0268): a subsystem with its controllers and links to its drives. */
 const StorageResource = z.object({
   Id: lenient(z.string()),
   Status: lenient(z.object({})),
@@ -83,7 +83,7 @@ const StorageResource = z.object({
 type Storage = z.infer<typeof StorageResource>;
 type SmartController = z.infer<typeof SmartControllerResource>;
 
-/** What is built into the machine. What cannot be read is left out and named. */
+/** Reads the hardware of the machine. Parts that cannot be read are left out and named. */
 export class RedfishInventory implements InventoryDriver {
   readonly #options: Resources;
 
@@ -131,10 +131,13 @@ export class RedfishInventory implements InventoryDriver {
   }
 }
 
-/** Parts that some BMCs list in another place only, as GPUs among the PCIe devices: an empty list does not mean that there are none. */
+/**
+ * Parts that some BMCs list only elsewhere, such as GPUs among the PCIe devices. An empty list then does not mean that there
+ * are none.
+ */
 const LISTED_ELSEWHERE: ReadonlySet<HardwareList> = new Set(["gpus"]);
 
-/** What was read, and from what. */
+/** A value with what it was read from. */
 interface Tracked<T> {
   readonly value: T;
   readonly isListed: boolean;
@@ -146,7 +149,7 @@ interface Found<T> {
   readonly value: T;
 }
 
-/** One reading of the inventory, with its limits. */
+/** One reading of the inventory with its limits. */
 class Reading {
   readonly #options: Resources;
   readonly #signal: AbortSignal;
@@ -160,7 +163,7 @@ class Reading {
   };
   readonly #unread = new Map<string, Unread>();
   readonly #complete: HardwareList[] = [];
-  /** How often something was found that lists parts, and how often something could not be read. */
+  /** The number of resources that list parts, and the number of those that could not be read. */
   #sources = 0;
   #gaps = 0;
   #chassis: Tracked<readonly Chassis[]> | undefined;
@@ -170,7 +173,9 @@ class Reading {
     this.#signal = signal;
   }
 
-  /** What `read` resolves to, whether the BMC has what it is listed in, and whether all of that could be read. */
+  /**
+   * Resolves to the result of `read`, whether the BMC has the resource that lists it, and whether all of that could be read.
+   */
   async track<T>(read: () => Promise<T>): Promise<Tracked<T>> {
     const [sources, gaps] = [this.#sources, this.#gaps];
     const value = await read();
@@ -178,7 +183,7 @@ class Reading {
     return { value, isListed: this.#sources > sources, isWhole };
   }
 
-  /** One list, which is complete if all that it was read from is. */
+  /** Reads one list. It is complete if all of its sources are. */
   async list<T>(
     name: HardwareList,
     read: () => Promise<readonly T[]>,
@@ -200,7 +205,7 @@ class Reading {
     return { complete: this.#complete, ...(unread.length > 0 ? { unread } : {}) };
   }
 
-  /** The first chassis that the system is in, and its mainboard. */
+  /** The first chassis of the system, and its mainboard. */
   async enclosure(): Promise<Pick<Hardware, "chassis" | "mainboard">> {
     const { system } = this.#options;
     const found = await this.#tolerant("Chassis", async () => {
@@ -224,7 +229,7 @@ class Reading {
     });
   }
 
-  /** Undefined where the BMC lists none, which is no gap. */
+  /** The manager; undefined if the BMC lists none, which is not a gap. */
   async #manager() {
     try {
       return await this.#options.manager.seen(this.#signal);
@@ -234,7 +239,7 @@ class Reading {
     }
   }
 
-  /** Below Storage and iLO's SmartStorage; else in SimpleStorage, or below a chassis. */
+  /** Disks below Storage and iLO's SmartStorage; otherwise in SimpleStorage, or below a chassis. */
   async disks(
     system: System,
     storages: readonly Found<Storage>[],
@@ -252,7 +257,7 @@ class Reading {
     const distinct = [...new Set(links.map((link) => link["@odata.id"]))];
     for (const link of distinct.slice(0, MOST_MEMBERS)) {
       const found = await this.#find({ "@odata.id": link }, DriveResource);
-      // A drive that is linked and not there is no proof that it was removed.
+      // A missing drive that is still linked may not have been removed.
       if (!found) this.#gaps++;
       const drive = found && disk(found.path, found.value);
       if (drive) disks.push(drive);
@@ -277,7 +282,7 @@ class Reading {
     return disks;
   }
 
-  /** Inside Storage, or below it where that has none inside; and those of iLO's SmartStorage. */
+  /** Controllers in Storage, or below it if it contains none; and those of iLO's SmartStorage. */
   async storageControllers(
     storages: readonly Found<Storage>[],
     smart: readonly Found<SmartController>[],
@@ -326,7 +331,7 @@ class Reading {
     return tpms(parsed.data);
   }
 
-  /** Processors of the machine, and of the accelerator boards that are systems of their own. */
+  /** Graphics processors of the machine, and of accelerator boards that are separate systems. */
   async gpus(
     own: readonly Found<z.infer<typeof ProcessorResource>>[],
   ): Promise<readonly HardwareComponent[]> {
@@ -341,7 +346,7 @@ class Reading {
     const gpus = parts(own, gpu);
     for (const path of [...paths.values()].slice(0, MOST_BOARDS)) {
       const board = await this.#find({ "@odata.id": path }, System);
-      // What can be reset is another machine.
+      // A system that can be reset is another machine.
       if (!board || board.value.Actions?.["#ComputerSystem.Reset"]) continue;
       gpus.push(...(await this.collect(board.value.Processors, ProcessorResource, gpu)));
     }
@@ -357,7 +362,7 @@ class Reading {
     return disks;
   }
 
-  /** The system's own; else what the network adapters in its chassis have an address for. */
+  /** The system's own interfaces; otherwise those of the network adapters in its chassis that have an address. */
   async nics(system: System): Promise<Hardware["nics"]> {
     const own = await this.collect(system.EthernetInterfaces, NicResource, nic);
     if (own.length > 0) return own;
@@ -382,7 +387,7 @@ class Reading {
     return this.#chassis.value;
   }
 
-  /** The parts in a collection; none where there is no such collection. */
+  /** The parts in a collection; none if the collection does not exist. */
   async collect<T extends z.ZodMiniType, P>(
     link: z.infer<typeof Link> | undefined,
     schema: T,
@@ -406,7 +411,7 @@ class Reading {
     return await this.#tolerant(path, () => service.find(path, schema, this.#signal));
   }
 
-  /** What one resource has wrong is no reason to report nothing; a BMC that is gone or refuses the login is. */
+  /** Tolerates a problem of one resource, but not a BMC that is gone or refuses the login. */
   async #tolerant<T>(name: string, read: () => Promise<T>): Promise<T | undefined> {
     return await readable({ name, unread: this.#limits.unread }, read);
   }
@@ -428,7 +433,7 @@ function systemOf(system: System): Hardware["system"] {
     serial: text(SerialNumber),
     uuid: UUID || undefined,
     biosVersion: text(BiosVersion),
-    // 0 before the machine's first POST.
+    // The value is 0 before the machine's first POST.
     memoryBytes: (MemorySummary?.TotalSystemMemoryGiB ?? 0) * GIB || undefined,
   });
 }

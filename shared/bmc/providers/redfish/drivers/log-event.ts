@@ -4,7 +4,7 @@ import { type FoundEvent, knownTime, type PowerEventKind } from "../../../operat
 import { samePath } from "../service/paths.ts";
 import { Link, lenient } from "../service/schema.ts";
 
-/** The fields of a LogEntry (DSP0268) that are about power. */
+/** The fields of a LogEntry (DSP0268) about power. */
 export const LogEvent = z.object({
   Created: lenient(z.string()),
   EventTimestamp: lenient(z.string()),
@@ -19,7 +19,7 @@ export type LogEvent = z.infer<typeof LogEvent>;
 
 const OS_BOOT = "baseosbootinstallationstatus";
 
-/** By sensor type, which MegaRAC writes without spaces (DSP0268, LogEntry.SensorType). */
+/** Kinds by sensor type, which MegaRAC writes without spaces (DSP0268, LogEntry.SensorType). */
 const SENSOR_TYPES: Readonly<Record<string, PowerEventKind>> = {
   powersupplyconverter: "supply",
   powersupply: "supply",
@@ -34,14 +34,14 @@ const SENSOR_TYPES: Readonly<Record<string, PowerEventKind>> = {
   systemacpipowerstate: "power",
 };
 
-/** Entries about settings, other controllers or the past, in words that others have for restarts. */
+/** Entries about settings, other controllers or the past, whose wording others use for restarts. */
 const OTHER_SUBJECTS: readonly RegExp[] = [
   /\b(secure ?boot|one[- ]time boot|boot (order|override|options?|devices?|sources?|mode|setup|count))\b/i,
   /\b(bmc|ilo|idrac|xcc|irmc|cmc|(management|chassis|switch|service) (controller|processor)|flash|gpu|nic|fpga)\b[^.]{0,40}\b(re-?set|re-?boot|re-?start|shut ?down)/i,
   /\b(erase and reset|reset job|virtual media|prior to|jumper|password)\b/i,
 ];
 
-/** What the words of an entry are about, first match. */
+/** Subjects by the wording of an entry; the first match counts. */
 const WORDS: readonly (readonly [RegExp, PowerEventKind])[] = [
   [/\bwatch-?dog\b|\bautomatic (server|system) recovery\b/i, "watchdog"],
   [/\bpower suppl(y|ies)\b|\bpsu[ _-]?\d*\b|\bps\d+ status\b|\bpower cord\b|\bpower input\b/i, "supply"],
@@ -68,13 +68,13 @@ const WORDS: readonly (readonly [RegExp, PowerEventKind])[] = [
 const STARTED =
   /\bpower(ed|ing)?[ -]?(on|up|cycled?|reset)\b|\b(turned|turning) on\b|\bpower restored\b|\bto (type )?on\b/i;
 const BOOTED = /\bboot(ed)? (complete|completed|success)|\bsystem boot completed\b/i;
-/** A request may be refused, and a failure is no start. */
+/** A request may be refused, and a failure is not a start. */
 const NOT_YET = /\b(attempt\w*|request\w*|failed|failure|signal|lost|error)\b/i;
 
-/** Logs of what users did: their critical entries are no faults of the machine. */
+/** Logs of user actions. Their critical entries are not faults of the machine. */
 const AUDIT = /audit/i;
 
-/** What an entry is about is said at its begin. */
+/** The subject of an entry appears at its beginning. */
 const MOST_CHARACTERS = 1_000;
 
 const SEVERITIES: Readonly<Record<string, NonNullable<FoundEvent["severity"]>>> = {
@@ -83,7 +83,7 @@ const SEVERITIES: Readonly<Record<string, NonNullable<FoundEvent["severity"]>>> 
   critical: "critical",
 };
 
-/** An entry of the log `source` as an event of the system at `systemPath`; undefined if it explains no restart. */
+/** Parses an entry of the log `source` as an event of the system at `systemPath`; undefined if it explains no restart. */
 export function parseLogEvent(
   entry: LogEvent,
   { source, systemPath }: { readonly source: string; readonly systemPath: string },
@@ -107,7 +107,7 @@ export function parseLogEvent(
     ...defined({ time, severity: hasEnded ? ("ok" as const) : severity, proves }),
     kind,
     message: [
-      // Some say no more than the bytes of the event.
+      // Some messages contain only the bytes of the event.
       /^0x[0-9a-f]+$/i.test(message) && entry.SensorType ? `${entry.SensorType} ${message}` : message,
       hasEnded ? ", ended" : "",
       time === undefined && shown !== undefined ? ` (the BMC's clock was at ${shown})` : "",
@@ -116,14 +116,17 @@ export function parseLogEvent(
   };
 }
 
-/** What an entry is about. */
+/** The subject of an entry. */
 interface Subject {
   readonly kind: PowerEventKind;
   readonly sensorType: string;
   readonly words: string;
 }
 
-/** `iLOEvents.3.15.ServerResetDetected` as `Server Reset Detected`; numbers and codes of vendors say nothing. */
+/**
+ * The words in an ID, such as `Server Reset Detected` for `iLOEvents.3.15.ServerResetDetected`. Vendors' numbers and codes
+ * mean nothing.
+ */
 function wordsOf(messageId: string | undefined): string {
   const key = messageId?.split(".").at(-1) ?? "";
   return /\d/.test(key) ? "" : key.replace(/([a-z])(?=[A-Z])/g, "$1 ");
@@ -143,16 +146,16 @@ function isDeasserted({ EntryCode: code }: LogEvent): boolean {
 
 function proofOf({ kind, sensorType, words }: Subject, systemPath: string): FoundEvent["proves"] {
   const path = /\/redfish\/v1\/[\w./-]*\w/.exec(words)?.[0];
-  // The power of a part is not the machine's.
+  // The power of a part is not that of the machine.
   if (path !== undefined && !samePath(path, systemPath)) return undefined;
   if (BOOTED.test(words)) return "boot";
-  // The words of such a sensor are the bytes of the event.
+  // The message of such a sensor contains the bytes of the event.
   if (sensorType === OS_BOOT && !/install|fail|abort/i.test(words)) return "boot";
   if (kind === "reset" && !NOT_YET.test(words)) return "restart";
   return kind === "power" && STARTED.test(words) && !NOT_YET.test(words) ? "restart" : undefined;
 }
 
-/** A time without an offset is UTC: most BMCs have their clocks so. */
+/** Parses a time. Without an offset it is UTC, like the clocks of most BMCs. */
 export function timeOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const hasOffset = /(z|[+-]\d\d:?\d\d)$/i.test(text.trim());

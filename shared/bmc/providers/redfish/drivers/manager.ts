@@ -7,7 +7,7 @@ import { listedResetTypes, noResetType } from "../resources/system-reset.ts";
 import { describeWrite } from "../resources/writer.ts";
 import { text } from "./inventory-parts.ts";
 
-/** Reset types (DSP0268, Resource.ResetType), best first: a BMC that knows one way to restart restarts that way. */
+/** Reset types (DSP0268, Resource.ResetType), the best first. A BMC that only supports one way to restart uses that. */
 const RESET_TYPES: Readonly<Record<BmcResetKind, readonly string[]>> = {
   warm: ["GracefulRestart", "ForceRestart"],
   cold: ["ForceRestart", "GracefulRestart"],
@@ -19,7 +19,7 @@ export function redfishManager({ system, manager, members, writer, log }: Resour
     const action = value.Actions?.["#Manager.Reset"];
     const path = system.service.actionPath(tagPath, "#Manager.Reset", action);
     if (path === undefined) throw new BmcError("unsupported", "the BMC does not offer to reset itself");
-    // The BMC goes away, and its task with it.
+    // The BMC becomes unavailable, together with its task.
     const request = { method: "POST", path, tagPath, background: true } as const;
     if (system.behaviour.managerReset !== "typed") return { ...request, body: {} };
     const listed = await listedResetTypes(system.service, action, signal);
@@ -40,7 +40,7 @@ export function redfishManager({ system, manager, members, writer, log }: Resour
         const answer = await writer.attempt(typed, signal);
         if (answer.status < 300) return;
         const refused = system.service.refusal(answer, typed);
-        // Only 400 says that the body is what the BMC does not like.
+        // Only 400 means that the BMC rejects the body.
         if (answer.status !== 400 || refused.class === "busy" || refused.class === "auth") throw refused;
         log.debug({ reason: refused.message }, "BMC reset with a type refused, retrying without it");
       }
@@ -74,7 +74,7 @@ export function redfishManager({ system, manager, members, writer, log }: Resour
   };
 }
 
-/** DSP0268, Manager: `DateTime` carries its offset, which older BMCs put beside it only. */
+/** The clock (DSP0268, Manager): `DateTime` contains its offset, which older BMCs report only separately. */
 export function clockMs(manager: Manager): number | undefined {
   return timeMs(manager.DateTime, manager);
 }

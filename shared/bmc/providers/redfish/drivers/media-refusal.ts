@@ -2,16 +2,16 @@ import type { HttpAnswer } from "../service/http-client.ts";
 import { GENERAL, isNamed, MISSING, missingProperties } from "../service/missing-properties.ts";
 import { readRefusal } from "../service/refusal.ts";
 
-/** What InsertMedia is given (DSP0268, VirtualMedia). */
+/** The parameters of InsertMedia (DSP0268, VirtualMedia). */
 export type InsertForm = Readonly<Record<string, unknown>>;
 
-/** What a refused insertion leaves to try; nothing if the image itself is refused. */
+/** What to try after a refused insertion; nothing if the image itself is refused. */
 export interface MediaRemedy {
-  /** Whether another form of the request may do. */
+  /** Whether another form of the request may succeed. */
   readonly takes: (form: InsertForm) => boolean;
-  /** Parameters that are missing and are only sent if they are asked for. */
+  /** Missing parameters that are only sent if the BMC asks for them. */
   readonly asks: readonly ExtraParameter[];
-  /** What to try once no form is left: the drive itself and then another drive, another drive alone, or nothing. */
+  /** What to try after the last form: the drive itself and then another drive, another drive only, or nothing. */
   readonly rest: "not-served" | "other-drive" | "give-up";
 }
 
@@ -19,25 +19,28 @@ export interface MediaRemedy {
 export const EXTRA_PARAMETERS = ["MediaType", "UserName", "Password"] as const;
 export type ExtraParameter = (typeof EXTRA_PARAMETERS)[number];
 
-/** The parameter that every form has: an error about it is about the image. */
+/** The parameter of every form. An error about it concerns the image. */
 const IMAGE = "Image";
 const OPTIONAL = ["Inserted", "WriteProtected", "TransferProtocolType", "TransferMethod"];
-/** In every form, where they are asked for: an error about one of them is final. */
+/** Parameters that every form has once they are requested. An error about one of them is final. */
 const REQUIRED = ["UserName", "Password"];
-/** The server or its credentials are refused: another form of the same address is the same. */
+/** The server or its credentials are refused, so other forms of the same address are refused too. */
 const UNREACHABLE =
   /(^|\.)(AccessDenied|ResourceAtUriUnauthorized|CouldNotEstablishConnection|ResourceMissingAtURI|ServiceTemporarilyUnavailable)$/;
 
-/** It has something that the BMC does not take, in this form of the request or with this value. */
+/** The BMC does not accept something in this form of the request, or with this value. */
 const REFUSED =
   /(^|\.)(ActionParameter(Unknown|NotSupported|Duplicate|Value\w+)|Property(Unknown|NotWritable|Duplicate|Value\w+))$/;
-/** The BMC cannot read it. */
+/** The BMC cannot read the request. */
 const UNREADABLE = /(^|\.)(MalformedJSON|UnrecognizedRequestBody|InvalidJSON)$/;
-/** This drive does not offer it. Lenovo XCC lists drives for other uses, too (lenovo/python-redfish-lenovo issue 21). */
+/**
+ * This drive does not support the request. Lenovo XCC also lists drives for other uses (lenovo/python-redfish-lenovo issue
+ * 21).
+ */
 const NOT_HERE = /(^|\.)(ActionNotSupported|OperationNotAllowed|ResourceMissingAtURI)$/;
 const NOT_WRITABLE = /(^|\.)PropertyNotWritable$/;
 
-/** Reads from a refusal of `sent` whether the form of the request, the drive or the image is refused. */
+/** Finds out from a refusal of `sent` whether the form, the drive or the image is refused. */
 export function mediaRemedy(answer: HttpAnswer, sent: InsertForm): MediaRemedy {
   const refusal = readRefusal(answer);
   const has = (id: RegExp) => refusal.messageIds.some((known) => id.test(known));
@@ -56,7 +59,7 @@ export function mediaRemedy(answer: HttpAnswer, sent: InsertForm): MediaRemedy {
     const lacks = [...lacking, ...asks];
     return { takes: (form) => lacks.every((name) => name in form), asks, rest: "give-up" };
   }
-  // Without a reason of its own the refusal may be the drive's: Cisco's first drives are for the BMC's own viewer alone.
+  // A refusal without a reason may concern the drive: Cisco's first drives are only for the BMC's own viewer.
   const isPlain = refusal.messageIds.every((id) => GENERAL.test(id));
   const rest = isPlain && !named.includes(IMAGE) ? "other-drive" : "give-up";
   if (has(REFUSED)) {
@@ -68,7 +71,7 @@ export function mediaRemedy(answer: HttpAnswer, sent: InsertForm): MediaRemedy {
   return { takes: has(UNREADABLE) ? () => true : otherSpelling, asks: [], rest };
 }
 
-/** An error of the BMC itself that names no reason: iDRAC answers so while an ejection goes on (openstack/ironic, story 2008504). */
+/** An error of the BMC itself without a reason. iDRAC answers with it during an ejection (openstack/ironic, story 2008504). */
 export function isPassing(answer: HttpAnswer): boolean {
   if (answer.status < 500 || answer.status === 501) return false;
   return readRefusal(answer).messageIds.every((id) => /(^|\.)(GeneralError|InternalError|SYS446)$/.test(id));

@@ -17,7 +17,7 @@ export const VirtualMedia = z.object({
   Inserted: lenient(z.boolean()),
   ConnectedVia: lenient(z.string()),
   WriteProtected: lenient(z.boolean()),
-  /** A drive that is written to itself takes credentials if it shows their places, mostly as null. */
+  /** A drive that is written directly accepts credentials if it has fields for them, usually with null. */
   UserName: z.optional(z.unknown()),
   Actions: lenient(
     z.object({
@@ -33,13 +33,13 @@ export type Slot = Resource<VirtualMedia>;
 const DISC = /^(cd|dvd)$/i;
 const STICK = /^usb ?stick$/i;
 
-/** Whether the drive takes it. One that does not say is tried with a CD, and with a USB stick if it was named. */
+/** Whether the drive accepts the type. A drive that does not say is tried with a CD, and with a USB stick if it was named. */
 export function takes({ value }: Slot, { name, type = "cd" }: MediaDrive): boolean {
   const kind = type === "usb" ? STICK : DISC;
   return value.MediaTypes?.some((known) => kind.test(known)) ?? (type === "cd" || name !== undefined);
 }
 
-/** Whether it takes USB sticks alone, and no CDs. */
+/** Whether it accepts USB sticks but no CDs. */
 export function takesOnlySticks(slot: Slot): boolean {
   return takes(slot, { type: "usb" }) && !takes(slot, { type: "cd" });
 }
@@ -58,7 +58,7 @@ export function mediaState(slot: Slot, { emptySlot }: EmptySlot, drive: MediaDri
   const { value } = slot;
   const isChosen = drive.name !== undefined || drive.type === "usb";
   const chosen = isChosen ? { drive: nameOf(slot) } : {};
-  // MegaRAC shows an empty drive's image as "None".
+  // MegaRAC shows "None" as the image of an empty drive.
   const shown = value.Image?.trim().replace(/^none$/i, "");
   const image = shown ? withoutCredentials(shown) : undefined;
   const isConnected = value.ConnectedVia !== "NotConnected";
@@ -79,15 +79,15 @@ export function listedDrive(slot: Slot, behaviour: EmptySlot): ListedMediaDrive 
 type Parameter = readonly [string, unknown];
 
 interface FormOptions {
-  /** How an image on a share is written first. */
+  /** The first form in which to write an image on a share. */
   readonly wanted: "uri" | "share";
-  /** What the BMC asked for. */
+  /** Parameters that the BMC requested. */
   readonly extras?: readonly ExtraParameter[];
   /** The types that the drive lists. */
   readonly types?: readonly string[];
 }
 
-/** Name and password for a BMC that asks for some although the image server takes anybody. */
+/** Name and password for a BMC that requires them although the image server does not. */
 const ANYBODY = "none";
 
 /** The type of the image in the drive's own spelling (DSP0268, VirtualMedia.MediaType). */
@@ -97,9 +97,9 @@ function mediaTypeFor({ drive }: MediaImage, types: readonly string[]): string {
 }
 
 /**
- * The bodies of an InsertMedia request. `Image` is all that the schema requires, and BMCs differ in what they require beside it, in
- * what they refuse, and in how they want a share written: each body has one optional parameter more than the one before. Credentials,
- * the wish to write and what the BMC asked for are in all of them.
+ * The bodies of an InsertMedia request. The schema requires only `Image`; BMCs differ in what else they require, in what
+ * they refuse, and in the form of a share. Each body has one more optional parameter than the previous one. Credentials,
+ * write access and requested parameters are in all of them.
  */
 export function insertForms(
   image: MediaImage,
@@ -117,7 +117,7 @@ export function insertForms(
   ];
   const transfer: Parameter = ["TransferProtocolType", protocol];
   const protect: readonly Parameter[] = writable ? [] : [["WriteProtected", true]];
-  // A host and a path do not name their protocol, and not every BMC protects a USB stick unasked.
+  // A host with a path contains no protocol, and not every BMC protects a USB stick without being asked.
   const first = [...(isShare ? [transfer] : []), ...(image.drive?.type === "usb" ? protect : [])];
   const order: readonly Parameter[] = [
     ["Inserted", true],

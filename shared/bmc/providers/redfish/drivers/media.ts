@@ -39,52 +39,52 @@ const ANY: MediaDrive = {};
 
 export interface MediaHint {
   readonly slot: string;
-  /** The drive's name; another one at its path is not the one that was used. */
+  /** The drive's name. Another drive at its path is not the one that was used. */
   readonly name?: string | undefined;
-  /** Index of the body that InsertMedia took. */
+  /** The index of the body that InsertMedia accepted. */
   readonly form?: number | undefined;
-  /** What the BMC asked for beside it. */
+  /** The additional parameters that the BMC requested. */
   readonly extras?: readonly ExtraParameter[] | undefined;
 }
 
 interface InsertRequest extends WriteRequest {
-  /** Its index among the forms, for the hint. */
+  /** The index of the form, for the hint. */
   readonly form: number;
   readonly body: InsertForm;
 }
 
-/** How a request reaches a drive: its action, or a PATCH of the drive itself. */
+/** How a request is sent to a drive: through its action, or as a PATCH of the drive itself. */
 type Way = "action" | "drive";
 
-/** A refused insertion, and what may do instead. */
+/** A refused insertion, and what to try next. */
 interface Refused {
   readonly error: BmcError;
   readonly rest: MediaRemedy["rest"];
 }
 
-/** What a BMC lists for the parameters of InsertMedia; undefined where it does not say. */
+/** The values that a BMC lists for the parameters of InsertMedia; undefined if it lists none. */
 interface Offer {
   readonly protocols: readonly string[] | undefined;
   readonly parameters: readonly string[] | undefined;
 }
 
-/** The virtual drives of the system and of its manager; the one used last comes first. */
+/** The virtual drives of the system and its manager; the one that was used last comes first. */
 export class RedfishMedia implements MediaDriver {
   readonly #options: Resources;
   /** The hint for the CD drive that is used without a name. */
   #hint: MediaHint | undefined;
-  /** Paths of the drives that were chosen otherwise in this session. */
+  /** Paths of the drives that were selected otherwise in this session. */
   readonly #chosen = new Map<string, string>();
   /**
-   * What the end of the session that inserted an image did to it: some BMCs unmount it (xcat2/confluent,
-   * aiohmi/redfish/command.py). Undefined until a session was ended for this question.
+   * The effect of ending the session on its image: some BMCs unmount it (xcat2/confluent, aiohmi/redfish/command.py).
+   * Undefined until a session was ended to find out.
    */
   #image: "in-question" | "ends-with-session" | undefined;
-  /** Paths of drives that were written to themselves although they list an action. */
+  /** Paths of drives that were written directly although they list an action. */
   readonly #patched = new Set<string>();
-  /** The drive that took an image last, as it was. */
+  /** The drive that accepted an image last, as it was then. */
   #filled: Slot | undefined;
-  /** The drive as it was read last. */
+  /** The drive that was read last. */
   #seen: Slot | undefined;
   /** Drives that could not be read when they were last listed. */
   readonly #unread = new Map<string, Unread>();
@@ -98,7 +98,7 @@ export class RedfishMedia implements MediaDriver {
     return this.#hint;
   }
 
-  /** Finds the drives anew when one is read next. */
+  /** Forgets the drives, so that the next reading searches them. */
   forget(): void {
     this.#hint = undefined;
     this.#chosen.clear();
@@ -107,7 +107,7 @@ export class RedfishMedia implements MediaDriver {
   async read(signal: AbortSignal, drive = ANY): Promise<MediaState> {
     const slot = await this.#current(drive, signal);
     const { connected, ...rest } = mediaState(slot, this.#options.system.behaviour, drive);
-    // Where the action is not served, nothing keeps ConnectedVia, which nobody can write.
+    // Without the action, ConnectedVia is not kept up to date, because it cannot be written.
     const isKept = connected !== undefined && !this.#patched.has(slot.path);
     const state = isKept ? { ...rest, connected } : rest;
     if (this.#image === "in-question") this.#image = state.inserted ? undefined : "ends-with-session";
@@ -141,7 +141,7 @@ export class RedfishMedia implements MediaDriver {
     const slot = this.#seen ?? (await this.#current(drive, signal));
     const protocol = transferProtocol(url);
     const isPlain = /^https?$/i.test(protocol) && !credentials;
-    // What a drive lists itself costs no request.
+    // The drive's own lists cost no request.
     const { protocols, parameters } = await this.#offer(slot, isPlain ? undefined : signal);
     if (protocols && !protocols.some((offered) => offered.toUpperCase() === protocol)) {
       const offered = protocols.join(", ");
@@ -174,7 +174,7 @@ export class RedfishMedia implements MediaDriver {
   async eject(signal: AbortSignal, drive = ANY): Promise<void> {
     const { system, writer } = this.#options;
     const slot = await this.#current(drive, signal);
-    // Nothing to take out; some BMCs refuse to try.
+    // There is nothing to eject, and some BMCs refuse to try.
     if (!mediaState(slot, system.behaviour).inserted) return;
     let first: BmcError | undefined;
     for (const request of this.#ejectRequests(slot)) {
@@ -183,7 +183,7 @@ export class RedfishMedia implements MediaDriver {
       const refused = system.service.refusal(answer, request);
       first ??= refused;
       if (refused.uncertain || refused.class === "busy" || refused.class === "auth") throw refused;
-      // The action may have done what it refuses.
+      // The action may have been carried out although it was refused.
       const now = await system.service.findLinked(slot.path, VirtualMedia, signal);
       if (now && !mediaState(now, system.behaviour).inserted) return;
       const { rest } = mediaRemedy(answer, Object(request.body));
@@ -193,7 +193,10 @@ export class RedfishMedia implements MediaDriver {
     throw first ?? this.#noDrive(drive);
   }
 
-  /** Undefined when the drive took it, the reason when another drive or way may do; a reason that holds for all throws. */
+  /**
+   * Inserts into a drive. Resolves to undefined if the drive accepted it, and to the reason if another drive or way may
+   * succeed. Throws a reason that applies to all.
+   */
   async #insertInto(
     slot: Slot,
     image: MediaImage,
@@ -227,12 +230,12 @@ export class RedfishMedia implements MediaDriver {
       }
       const error = system.service.refusal(answer, request);
       if (error.uncertain || error.class === "busy" || error.class === "auth") throw error;
-      // Whether it was inserted all the same is for a reading to say.
+      // A reading must show whether it was inserted in spite of that.
       if (isPassing(answer))
         throw new BmcError(error.class, error.message, { cause: error, uncertain: true });
       const remedy = mediaRemedy(answer, request.body);
       refused = { error, rest: remedy.rest };
-      // What is offered and refused may have been done: a second drive would then hold the image, too.
+      // A refusal of something that is offered may have been carried out. A second drive would then contain the image as well.
       if (remedy.rest === "not-served" && (await this.#holds(slot, image, signal))) return undefined;
       remedies.push(remedy);
       if (remedy.asks.length > 0) {
@@ -246,8 +249,8 @@ export class RedfishMedia implements MediaDriver {
   }
 
   /**
-   * Logs out and in again, so that the next reading shows what is left without the session; once it is known to unmount, keeps it.
-   * An image that is not shown yet would look as if it had ended with the session.
+   * Logs out and in again, so that the next reading shows what remains without the session. Keeps a session whose end is
+   * known to unmount the image. An image that is not yet shown would look as if it had ended with the session.
    */
   async #settle(slot: Slot, image: MediaImage, signal: AbortSignal): Promise<void> {
     const { service } = this.#options.system;
@@ -272,7 +275,7 @@ export class RedfishMedia implements MediaDriver {
   ): readonly InsertRequest[] {
     const { system } = this.#options;
     const path = way === "action" ? this.#target(slot, INSERT) : undefined;
-    // Drives without actions are Lenovo's, which want a share as a host and a path.
+    // Drives without actions are Lenovo's, which require a share as a host and a path.
     const wanted = path === undefined ? "share" : system.behaviour.imageShares;
     const forms = insertForms(image, { wanted, extras, types: slot.value.MediaTypes ?? [] });
     const targets = targetsOf(slot);
@@ -287,7 +290,8 @@ export class RedfishMedia implements MediaDriver {
         effect: "setting",
       }));
     }
-    // Without the action the drive itself is written to, where an image alone does not say that it is in: that comes last.
+    // Without the action, the drive itself is written. There, an image alone does not say that it is inserted, so that form
+    // comes last.
     return forms
       .map((body, form) => ({
         form,
@@ -300,7 +304,10 @@ export class RedfishMedia implements MediaDriver {
       .toSorted((a, b) => Number("Inserted" in b.body) - Number("Inserted" in a.body));
   }
 
-  /** The action, where there is one; else, or where it is not served, a PATCH of the drive, with `Image` alone where the rest is refused. */
+  /**
+   * The requests of an ejection: the action, if there is one; otherwise, or if it is not served, a PATCH of the drive, with
+   * `Image` alone if the rest is refused.
+   */
   #ejectRequests(slot: Slot): readonly WriteRequest[] {
     const path = this.#target(slot, "#VirtualMedia.EjectMedia");
     const targets = targetsOf(slot);
@@ -320,7 +327,7 @@ export class RedfishMedia implements MediaDriver {
     return this.#options.system.service.actionPath(slot.path, action, slot.value.Actions?.[action]);
   }
 
-  /** Without a signal only what the drive itself lists. */
+  /** What the BMC offers; without a signal, only what the drive itself lists. */
   async #offer(slot: Slot, signal: AbortSignal | undefined): Promise<Offer> {
     const { service } = this.#options.system;
     const action = slot.value.Actions?.[INSERT];
@@ -336,7 +343,7 @@ export class RedfishMedia implements MediaDriver {
     };
   }
 
-  /** The drive that was used last, if that is still where it was. */
+  /** The drive that was used last, if it is still in its place. */
   async #known(drive: MediaDrive, signal: AbortSignal): Promise<Slot | undefined> {
     const { system } = this.#options;
     await system.confirm(signal);
@@ -360,13 +367,13 @@ export class RedfishMedia implements MediaDriver {
     else this.#chosen.set(keyOf(drive), slot.path);
   }
 
-  /** The drive that is meant, as it is now. */
+  /** The requested drive with its present content. */
   async #current(drive: MediaDrive, signal: AbortSignal): Promise<Slot> {
     this.#seen = await this.#find(drive, signal);
     return this.#seen;
   }
 
-  /** The named drive, or the one used last, else the first that holds such an image, else the first. */
+  /** The named drive, or the one that was used last, otherwise the first that holds such an image, otherwise the first. */
   async #find(drive: MediaDrive, signal: AbortSignal): Promise<Slot> {
     const { behaviour } = this.#options.system;
     const known = await this.#known(drive, signal);
@@ -377,7 +384,7 @@ export class RedfishMedia implements MediaDriver {
       const slots = await this.#slotsOf(owner, drive, signal);
       const current = choose(slots, drive, (slot) => mediaState(slot, behaviour));
       if (!current) continue;
-      // An empty drive is no reason to stop looking at those that could not be read.
+      // After an empty drive, the search continues if others could not be read.
       const isChosen = this.#unread.size === 0 || mediaState(current, behaviour).inserted;
       if (isChosen) this.#remember(drive, current);
       return current;
@@ -398,13 +405,13 @@ export class RedfishMedia implements MediaDriver {
       const what = drive.type === "usb" ? "USB stick" : "CD";
       throw new BmcError("unsupported", `drive ${nameOf(slot)}${describeTypes(slot)} takes no ${what}`);
     }
-    // The others are of no interest.
+    // The other drives do not matter.
     this.#unread.clear();
     this.#remember(drive, slot);
     return slot;
   }
 
-  /** Every drive of the system, and those of the manager with other names: some services list the same drives twice. */
+  /** All drives of the system, and those of the manager with other names, because some services list the same drives twice. */
   async #all(signal: AbortSignal): Promise<readonly Slot[]> {
     this.#unread.clear();
     const slots = new Map<string, Slot>();
@@ -417,7 +424,7 @@ export class RedfishMedia implements MediaDriver {
     return [...slots.values()];
   }
 
-  /** Every drive that may do once, the one used last first. */
+  /** All suitable drives once, the one that was used last first. */
   async *#slots(drive: MediaDrive, signal: AbortSignal): AsyncGenerator<Slot> {
     const seen = new Set<string>();
     const known = await this.#known(drive, signal);
@@ -484,7 +491,7 @@ function targetsOf(slot: Slot): readonly Target[] {
   return [{ what: `drive ${nameOf(slot)}`, path, identity: identityOf(value), identify: identityOf }];
 }
 
-/** Throws `verify` if another drive is where an image was sent to. */
+/** Throws `verify` if another drive is at the place where an image was sent. */
 function checkFilled(filled: Slot, now: Slot): void {
   const difference = differenceOf(identityOf(filled.value), identityOf(now.value));
   if (difference === undefined) return;
@@ -492,17 +499,17 @@ function checkFilled(filled: Slot, now: Slot): void {
   throw new BmcError("verify", message, { uncertain: true });
 }
 
-/** Drives may share a name, so their media types are compared, too. */
+/** The identity of a drive. Drives may share a name, so their media types are compared as well. */
 function identityOf(body: unknown): Identity {
   const { Id, MediaTypes } = VirtualMedia.parse(body);
   return identityIn({ Id, MediaTypes: MediaTypes?.toSorted().join(", ") });
 }
 
-/** Newer services list the drives with the system, older ones with the manager. */
+/** Newer services list the drives below the system, older ones below the manager. */
 const OWNERS = ["system", "manager"] as const;
 type Owner = (typeof OWNERS)[number];
 
-/** Whether it is the drive for CDs that the hint remembers. */
+/** Whether the hint remembers this drive, which is only the case for CDs without a name. */
 function isDefault({ name, type }: MediaDrive): boolean {
   return name === undefined && type !== "usb";
 }
@@ -519,7 +526,7 @@ function keyOf({ name, type }: MediaDrive): string {
   return JSON.stringify([name?.toLowerCase(), type]);
 }
 
-/** The drive that holds such an image, or without a type any, else one that is empty, else the first. */
+/** Selects the drive that holds such an image (without a type, any image), otherwise an empty one, otherwise the first. */
 function choose(
   slots: readonly Slot[],
   { type }: MediaDrive,

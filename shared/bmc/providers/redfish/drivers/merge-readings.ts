@@ -1,12 +1,12 @@
 import { defined } from "../../../../defined.ts";
 import type { SensorHealth, SensorReading } from "../../../operations/sensors.ts";
 
-/** Worst last. */
+/** Healths, the worst last. */
 const HEALTHS: readonly SensorHealth[] = ["unknown", "ok", "warning", "critical"];
 
 /**
- * The readings of two sources that may describe the same sensors: one reading per name and kind, with the value that one of
- * them has and the worse health. Sensors of the same name in one source stay apart.
+ * Merges the readings of two sources that may describe the same sensors: one reading per name and kind, with the value that
+ * one of them has and the worse health. Sensors with the same name in one source stay separate.
  */
 export function mergeReadings(
   first: readonly SensorReading[],
@@ -27,7 +27,7 @@ export function mergeReadings(
   return merged;
 }
 
-/** The readings of several chassis: names that are not unique get their chassis. */
+/** Merges the readings of several chassis. Names that are not unique get the name of their chassis. */
 export function nameByChassis(
   found: readonly { readonly chassis: string; readonly readings: readonly SensorReading[] }[],
 ): readonly SensorReading[] {
@@ -57,7 +57,7 @@ function ofBoth(one: SensorReading, other: SensorReading): SensorReading {
 }
 
 function isSameSensor(one: SensorReading, other: SensorReading): boolean {
-  // A sensor that has no reading may not say what it measures.
+  // A sensor without a reading may not say what it measures.
   const isSameKind = one.kind === other.kind || one.kind === "other" || other.kind === "other";
   return isSameKind && spelling(one.name) === spelling(other.name);
 }

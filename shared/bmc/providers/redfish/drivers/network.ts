@@ -18,7 +18,7 @@ import { describeWrite } from "../resources/writer.ts";
 import { identifying, lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 
-/** BMCs have a few: a dedicated port, a shared one, one to the host. */
+/** BMCs have only a few interfaces: a dedicated port, a shared one, one to the host. */
 const MOST_INTERFACES = 16;
 const NO_ADDRESS = "0.0.0.0";
 
@@ -39,7 +39,7 @@ const EthernetInterface = z.object({
   HostName: lenient(z.string()),
   DHCPv4: lenient(z.object({ DHCPEnabled: lenient(z.boolean()) })),
   IPv4Addresses: identifying(Ipv4Addresses),
-  /** Since version 1.4 of the schema; before, the addresses themselves are written. */
+  /** The field exists since version 1.4 of the schema; before, the addresses themselves are written. */
   IPv4StaticAddresses: lenient(z.array(z.unknown())),
   VLAN: lenient(z.object({ VLANEnable: lenient(z.boolean()), VLANId: lenient(z.int()) })),
 });
@@ -108,8 +108,8 @@ function settingsOf(found: Resource<EthernetInterface>): NetworkSettings {
 }
 
 /**
- * The address that the BMC has from where it is to have it, whatever comes first in the list. OpenBMC lists a link-local one
- * beside the real one, and before it (openbmc/bmcweb issue 36).
+ * The address that the BMC has from its configured source, whatever comes first in the list. OpenBMC lists a link-local
+ * address next to the real one, and before it (openbmc/bmcweb issue 36).
  */
 function usedAddress({ IPv4Addresses: all, DHCPv4 }: EthernetInterface) {
   const usable = all.filter((each) => isAddress(each.Address) && !isLinkLocal(each));
@@ -117,7 +117,7 @@ function usedAddress({ IPv4Addresses: all, DHCPv4 }: EthernetInterface) {
   return usable.find(({ AddressOrigin }) => AddressOrigin === origin) ?? usable[0];
 }
 
-/** RFC 3927: the BMC chose it itself, unless it was set. */
+/** Whether the BMC selected the address itself (RFC 3927), unless it was set. */
 function isLinkLocal({ Address = "", AddressOrigin: origin }: z.infer<typeof Ipv4Address>): boolean {
   return origin === "IPv4LinkLocal" || (origin !== "Static" && Address.startsWith("169.254."));
 }
@@ -140,14 +140,14 @@ function modeOf(isDhcp: boolean | undefined, origin: string | undefined): Networ
   return origin === "Static" ? "static" : origin === "DHCP" ? "dhcp" : "other";
 }
 
-/** One request for all, because each may end the session. */
+/** A single request for all changes, because each may end the session. */
 function bodyOf({ before, target }: NetworkChange, { DHCPv4, IPv4StaticAddresses }: EthernetInterface) {
   const isNewAddress = (["mode", "address", "prefix", "gateway"] as const).some(
     (field) => target[field] !== before[field],
   );
   const isDhcp = target.mode === "dhcp";
   const isNewMode = target.mode !== before.mode;
-  // Without DHCPv4, as on iDRAC 7.10, only an address with its origin says that DHCP is to end.
+  // Without DHCPv4, such as on iDRAC 7.10, only an address with its origin ends DHCP.
   const isOld = DHCPv4 === undefined && (isNewMode || IPv4StaticAddresses === undefined);
   const address = {
     Address: target.address,

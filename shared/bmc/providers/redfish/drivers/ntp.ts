@@ -16,8 +16,8 @@ import { describeWrite } from "../resources/writer.ts";
 import { lenient, Values } from "../service/schema.ts";
 
 /**
- * NTP in the manager's network protocols, or where Dell, HPE and Supermicro have it if those have none. Some iDRACs accept the
- * standard properties and ignore them (dsx-ai-factory/libredfish pull request 87), so Dell's own place comes first there.
+ * NTP in the manager's network protocols, otherwise in the resources of Dell, HPE and Supermicro. Some iDRACs accept the
+ * standard properties and ignore them (dsx-ai-factory/libredfish pull request 87), so Dell's own resource comes first there.
  */
 export function redfishNtp(options: Resources): NtpDriver {
   const find = async (signal: AbortSignal): Promise<NtpPlace> => {
@@ -67,7 +67,7 @@ const MOST_INTERFACES = 16;
 const Dhcp = z.object({ DHCPEnabled: lenient(z.boolean()), UseNTPServers: lenient(z.boolean()) });
 const DhcpV6 = z.object({ OperatingMode: lenient(z.string()), UseNTPServers: lenient(z.boolean()) });
 
-/** EthernetInterface (DSP0268), as far as DHCP's time servers need it. */
+/** The fields of EthernetInterface (DSP0268) about DHCP's time servers. */
 const EthernetInterface = z.object({ DHCPv4: lenient(Dhcp), DHCPv6: lenient(DhcpV6) });
 
 async function hasDhcp(
@@ -93,8 +93,9 @@ async function hasDhcp(
 }
 
 /**
- * Tells the interfaces that take their time servers from DHCP not to: while they do, iLO refuses others
- * (HewlettPackard/python-ilorest-library issue 25). Returns what undoes it; undefined if there is none.
+ * Makes the interfaces ignore time servers from DHCP. While they use them, iLO refuses others
+ * (HewlettPackard/python-ilorest-library issue 25). Returns a function that undoes it; undefined if there is nothing to
+ * undo.
  */
 async function leaveDhcpServers(
   { system, manager, members, writer }: Resources,
@@ -113,7 +114,7 @@ async function leaveDhcpServers(
       const body = Object.fromEntries(versions.map((name) => [name, { UseNTPServers }]));
       const tag = UseNTPServers ? undefined : etag;
       const request = { method: "PATCH", path: own, body, etag: tag } as const;
-      // What an accepting answer says beside it, the time servers show.
+      // The time servers show the effect, whatever else an accepting answer says.
       const doubt = await uncertainty(async () => {
         await writer.write(request, signal);
       });
@@ -124,35 +125,35 @@ async function leaveDhcpServers(
   return () => set(true);
 }
 
-/** One place where a BMC keeps its NTP settings, as it was just read. */
+/** One resource with a BMC's NTP settings, with its latest content. */
 interface NtpPlace {
   readonly settings: NtpSettings;
   readonly resource: Described;
-  /** What makes them so. Throws `unsupported` for more servers than the place takes. */
+  /** The body that sets them. Throws `unsupported` for more servers than the resource accepts. */
   body(asked: NtpRequest): object;
 }
 
-/** ManagerNetworkProtocol (DSP0268), as far as NTP needs it. */
+/** The fields of ManagerNetworkProtocol (DSP0268) about NTP. */
 const NetworkProtocol = z.object({
   "@odata.etag": lenient(z.string()),
   "@Redfish.Settings": SettingsLink,
   NTP: lenient(z.object({ ProtocolEnabled: lenient(z.boolean()), NTPServers: lenient(Values) })),
 });
 
-/** The standard place; undefined where the manager has no NTP in its network protocols. */
+/** The standard resource; undefined if the manager has no NTP in its network protocols. */
 async function findStandardNtp(
   { system, manager }: Resources,
   signal: AbortSignal,
 ): Promise<NtpPlace | undefined> {
   const found = await findNetworkProtocol({ system, manager }, NetworkProtocol, signal);
   const ntp = found?.value.NTP;
-  // Other properties, such as its port, are no settings.
+  // Other properties, such as the port, are not settings.
   if (!found || (ntp?.ProtocolEnabled ?? ntp?.NTPServers) === undefined) return undefined;
   return {
     resource: found,
     settings: {
       enabled: ntp?.ProtocolEnabled ?? false,
-      // Some BMCs list a fixed number of servers, the unused ones empty.
+      // Some BMCs list a fixed number of servers, with empty unused ones.
       servers: (ntp?.NTPServers ?? []).map((server) => server.trim()).filter((server) => server !== ""),
     },
     body: ({ enabled, servers }) => ({ NTP: defined({ ProtocolEnabled: enabled, NTPServers: servers }) }),
@@ -167,7 +168,7 @@ const DellAttributes = z.object({
   Attributes: z.record(z.string(), z.unknown()),
 });
 
-/** iDRAC's own attributes, for firmware without NTP in its network protocols; undefined on other makes. */
+/** iDRAC's own attributes, for firmware without NTP in its network protocols; undefined for other vendors. */
 async function findDellNtp(
   { system, manager }: Resources,
   signal: AbortSignal,
@@ -213,8 +214,8 @@ const HpeDateTime = z.object({
 });
 
 /**
- * iLO's date and time service (HpeiLODateTime): a fixed number of servers, the unused ones empty, and no switch. iLO refuses
- * them while DHCP provides servers, and uses new ones after its reset. Undefined on other makes.
+ * iLO's date and time service (HpeiLODateTime): a fixed number of servers, with empty unused ones, and no switch. iLO
+ * refuses servers while DHCP provides them, and uses new ones after its reset. Undefined for other vendors.
  */
 async function findHpeNtp(
   { system, manager, log }: Resources,
@@ -259,7 +260,10 @@ const SupermicroNtp = z.object({
   SecondaryNTPServer: lenient(z.string()),
 });
 
-/** Supermicro X10 and X11 before their standard place: a primary and a secondary server. Undefined on other makes. */
+/**
+ * Supermicro X10 and X11 before they had the standard resource: a primary and a secondary server. Undefined for other
+ * vendors.
+ */
 async function findSupermicroNtp(
   { system, manager }: Resources,
   signal: AbortSignal,

@@ -7,7 +7,7 @@ import { throwUnread } from "../resources/unreadable.ts";
 import { lenient, type System } from "../service/schema.ts";
 import { parseResource, type Service } from "../service/service.ts";
 
-/** Firmware writes some hundred codes per boot, and OpenBMC keeps the last hundred boots. */
+/** Firmware writes several hundred codes per boot, and OpenBMC keeps the last hundred boots. */
 const LIMITS = { members: 2_000, requests: 2 };
 
 /**

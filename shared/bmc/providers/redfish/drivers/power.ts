@@ -8,7 +8,7 @@ import type { System } from "../service/schema.ts";
 import { bootProgress } from "./boot-progress.ts";
 import { bootCount } from "./powerhistory.ts";
 
-/** Reset types (DSP0268, Resource.ResetType) that carry out a command, best first. */
+/** Reset types (DSP0268, Resource.ResetType) for a command, the best first. */
 const RESET_TYPES: Readonly<Record<PowerCommand, readonly string[]>> = {
   on: ["On", "ForceOn"],
   off: ["ForceOff"],
@@ -26,7 +26,7 @@ export const redfishPower = (system: ManagedSystem, reset: SystemReset): PowerDr
   send: (command, signal) => reset.send(RESET_TYPES[command], command, signal),
 });
 
-/** What the BMC shows of the last reset: its time, the boot count of Lenovo, and whether the operating system runs. */
+/** The BMC's data about the last reset: its time, Lenovo's boot count, and whether the operating system runs. */
 function resetMarkOf(system: System): ResetMark {
   const progress = bootProgress(system);
   return defined({
@@ -36,12 +36,12 @@ function resetMarkOf(system: System): ResetMark {
   });
 }
 
-/** A non-maskable interrupt is a reset type of its own (DSP0268, Resource.ResetType). */
+/** A non-maskable interrupt is a separate reset type (DSP0268, Resource.ResetType). */
 const NMI_TYPES = ["Nmi"];
 
 export const redfishNmi = (reset: SystemReset): NmiDriver => ({
   offered: (signal) => reset.offered(NMI_TYPES, "nmi", signal),
   plan: (signal) => reset.plan(NMI_TYPES, "nmi", signal),
-  // Nothing shows an NMI.
+  // An NMI leaves no visible effect.
   send: (signal) => reset.send(NMI_TYPES, "nmi", signal, true),
 });

@@ -17,7 +17,7 @@ import { Link, lenient, type System } from "../service/schema.ts";
 import { bootProgress } from "./boot-progress.ts";
 import { LogEvent, parseLogEvent, timeOf } from "./log-event.ts";
 
-/** The names of logs that tell of power, of several vendors. Dumps, journals and codes of the firmware do not. */
+/** Names of logs about power, of several vendors. Dumps, journals and codes of the firmware are not included. */
 const WANTED =
   /^((system_?)?sel(_?log)?|iml|iel|logs?|(platform|standard|system|maintenance|active|audit)?_?(event_?)?log|event|lc_?log|bios)\d*$/i;
 const MOST_LOGS = 8;
@@ -29,12 +29,12 @@ const MOST_REQUESTS = 200;
 const LogService = z.object({ Entries: lenient(Link) });
 const Owner = z.object({ LogServices: lenient(Link) });
 
-/** XClarity counts the starts of its machine. */
+/** XClarity counts the boots of its machine. */
 const Oem = z.object({
   Lenovo: lenient(z.object({ NumberOfReboots: lenient(z.int().check(z.minimum(0))) })),
 });
 
-/** Why the machine restarted: what its System reports, and the entries of its logs and its manager's. */
+/** Why the machine restarted, according to its System and the entries of its own and its manager's logs. */
 export class RedfishPowerHistory implements PowerHistoryDriver {
   readonly #resources: Resources;
 
@@ -65,7 +65,7 @@ export class RedfishPowerHistory implements PowerHistoryDriver {
     return { logs, unread };
   }
 
-  /** Oldest first. */
+  /** Reads a log, the oldest entry first. */
   async #readLog(
     path: string,
     { resetMs, windowMs }: EventsRequest,
@@ -91,7 +91,7 @@ export class RedfishPowerHistory implements PowerHistoryDriver {
         return restartMs !== undefined && last < restartMs - windowMs;
       },
     };
-    // Nearly every service names the entries so, which saves reading the log service.
+    // Nearly every service uses this name for the entries, so guessing it saves reading the log service.
     const guessed = await members.read(`${path}/Entries`, LogEvent, signal, limits);
     const found = guessed ?? (await this.#linkedEntries(path, limits, signal));
     if (!found) unread.push({ name: path, reason: "the BMC does not have its entries" });
@@ -110,7 +110,7 @@ export class RedfishPowerHistory implements PowerHistoryDriver {
     return entries === undefined ? undefined : await members.read(entries, LogEvent, signal, limits);
   }
 
-  /** The paths of the logs of system and manager; of the chassis only where those have none. */
+  /** The paths of the logs of system and manager, and of the chassis only if those have none. */
   async #logs(unread: Unread[], signal: AbortSignal): Promise<readonly string[]> {
     const { system, manager } = this.#resources;
     const chassis = system.service.localPath(system.last.value.Links?.Chassis[0]?.["@odata.id"]);
@@ -149,7 +149,7 @@ export class RedfishPowerHistory implements PowerHistoryDriver {
   }
 }
 
-/** How often a machine of Lenovo has booted; undefined for others. */
+/** The number of boots of a Lenovo machine; undefined for others. */
 export function bootCount(system: System): number | undefined {
   return z.safeParse(Oem, system.Oem).data?.Lenovo?.NumberOfReboots;
 }
@@ -172,12 +172,15 @@ function factsOf(system: System): PowerFacts {
   };
 }
 
-/** `WatchdogExpiration` as `watchdog expiration`. */
+/** The words of a cause, such as `watchdog expiration` for `WatchdogExpiration`. */
 function wordsOfCause(cause: string): string {
   return cause.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
 }
 
-/** `/redfish/v1/Systems/1/LogServices/IML` as `Systems/1/IML`: several logs may have one name. */
+/**
+ * The name of a log, such as `Systems/1/IML` for `/redfish/v1/Systems/1/LogServices/IML`, because several logs may share a
+ * name.
+ */
 function logName(path: string): string {
   return path
     .replace(/^\/redfish\/v1\//, "")
@@ -194,7 +197,7 @@ interface Numbered {
   readonly number: number;
 }
 
-/** By time, then by number. With entries that have no time, by number; without numbers order is kept. */
+/** Sorts by time, then by number. Entries without a time are sorted by number; without numbers their order is kept. */
 function oldestFirst(events: readonly Numbered[]): readonly FoundEvent[] {
   const byNumber = (a: Numbered, b: Numbered) => a.number - b.number || 0;
   const isTimed = events.every(({ event }) => event.time !== undefined);

@@ -45,7 +45,7 @@ const Power = z.object({
   ),
 });
 
-/** Control (DSP0268, since 1.0 of 2021), one of a chassis' limits and targets. */
+/** Control (DSP0268, since 1.0 of 2021): one limit or target of a chassis. */
 const Control = z.object({
   "@odata.etag": lenient(z.string()),
   Id: lenient(z.string()),
@@ -62,7 +62,7 @@ const Control = z.object({
 });
 const MOST_CONTROLS = 64;
 
-/** Where a BMC keeps the limit, as it was just read. */
+/** The resource with the limit, with its latest content. */
 interface LimitPlace {
   readonly limit: PowerLimit;
   request(watts: number | undefined): WriteRequest;
@@ -107,7 +107,7 @@ function inMetrics(
   etag: string | undefined,
   { PowerWatts, PowerLimitWatts: limit }: z.infer<typeof EnvironmentMetrics>,
 ): LimitPlace | undefined {
-  // Some BMCs have no more than a reading there.
+  // Some BMCs have only a reading there.
   if (!limit) return undefined;
   const { SetPoint: set, ControlMode: mode, AllowableMax: most } = limit;
   if (set === undefined && mode === undefined && most === undefined) return undefined;
@@ -121,7 +121,7 @@ function inMetrics(
     }),
     request(watts) {
       const set = watts === undefined ? {} : { SetPoint: watts };
-      // Services without modes take the value alone.
+      // Services without modes accept the value alone.
       const mode = limit.ControlMode === undefined ? {} : { ControlMode: watts ? "Automatic" : "Disabled" };
       return { method: "PATCH", path, body: { PowerLimitWatts: { ...set, ...mode } }, etag };
     },
@@ -134,7 +134,7 @@ function inPower(
   { PowerControl }: z.infer<typeof Power>,
 ): LimitPlace | undefined {
   const [whole, ...rest] = PowerControl ?? [];
-  // OpenBMC has what happens beyond a limit, without a limit; null is one that is not set.
+  // OpenBMC has the reaction to an exceeded limit without a limit. Null means that the limit is not set.
   if (whole?.PowerLimit?.LimitInWatts === undefined) return undefined;
   return {
     limit: defined({
@@ -142,14 +142,14 @@ function inPower(
       consumedWatts: whole.PowerConsumedWatts,
     }),
     request(watts) {
-      // In a PATCH, an empty object leaves an entry of an array as it is (DSP0266 section 7.11.3).
+      // In a PATCH, an empty object leaves an entry of an array unchanged (DSP0266 section 7.11.3).
       const entries = [{ PowerLimit: { LimitInWatts: watts ?? null } }, ...rest.map(() => ({}))];
       return { method: "PATCH", path, body: { PowerControl: entries }, etag };
     },
   };
 }
 
-/** The control of the whole chassis, not those of its processors and accelerators. */
+/** The control of the whole chassis, not that of its processors and accelerators. */
 function inControls(controls: readonly Resource<z.infer<typeof Control>>[]): LimitPlace | undefined {
   const [found, ...others] = controls.filter(
     ({ value: { ControlType: type, PhysicalContext: context, SetPointUnits: units = "W" } }) =>

@@ -25,7 +25,7 @@ const ApplyTimes = lenient(z.object({ SupportedValues: lenient(Values) }));
 
 const ControllerPart = z.object({ SupportedRAIDTypes: lenient(Values) });
 
-/** Storage (DSP0268), as far as it is read. `StorageControllers` is the older form of `Controllers`. */
+/** The used fields of Storage (DSP0268). `StorageControllers` is the older form of `Controllers`. */
 const Storage = z.object({
   Id: Text,
   Drives: identifying(z.catch(Links, [])),
@@ -62,13 +62,13 @@ const Drive = z.object({
   ),
 });
 
-/** Task (DSP0268): what started it, and whether it has ended. */
+/** Task (DSP0268): the request that started it, and whether it has ended. */
 const StartedTask = z.object({
   TaskState: identifying(lenient(z.string())),
   Payload: lenient(z.object({ TargetUri: Text })),
 });
 
-/** Levels of services that know no RAIDType (Volume before v1.3, DSP0268): RAID6 has no such name. */
+/** Levels of services without RAIDType (Volume before v1.3, DSP0268). RAID6 has no such name. */
 const VOLUME_TYPES: Readonly<Record<string, string>> = {
   NonRedundant: "RAID0",
   Mirrored: "RAID1",
@@ -81,7 +81,7 @@ const APPLY_TIMES: Readonly<Record<RaidApplyTime, string>> = {
   immediate: "Immediate",
 };
 
-/** RAIDType (DSP0268, Volume) of a drive without RAID. */
+/** The RAIDType (DSP0268, Volume) of a drive without RAID. */
 const NO_RAID = "None";
 
 const MOST_CONTROLLERS = 32;
@@ -104,9 +104,9 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     const unread = (gap: Unread) => gaps.push(gap);
     const limits = { members: MOST_MEMBERS, requests, unread };
     const id = text(storage.value.Id) ?? nameIn(storage.path);
-    // No limits: a volume that is left out would look as if its drives were free.
+    // There are no limits here, because the drives of a volume that is left out would seem free.
     const listed = await members.read(volumesPath, Volume, signal);
-    // What is no volume yet: HPE lists each unused drive so, and drops it when a volume takes the drive.
+    // Entries that are not volumes: HPE lists each unused drive like this, and removes the entry when a volume uses the drive.
     const found = listed?.filter(({ value }) => value.RAIDType !== NO_RAID);
     const unused = new Set(listed?.filter(({ value }) => value.RAIDType === NO_RAID).map(({ path }) => path));
     const isUnused = (link: string) => unused.has(service.localPath(link) ?? "");
@@ -120,7 +120,7 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
       if (drives.length >= MOST_MEMBERS || requests.left-- <= 0) {
         throw new BmcError("unsupported", `controller ${id} has too many drives`);
       }
-      // A drive that was pulled a moment ago.
+      // The drive was just removed.
       const resource = await service.findLinked(path, Drive, signal);
       if (resource)
         drives.push({ path, drive: driveOf(path, resource.value, volumePaths.has(path), isUnused) });
@@ -235,7 +235,7 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     return { method: "DELETE", path, etag, background: true, targets, ...defined({ body }) };
   };
 
-  /** iLO gives volumes a name of its own, knows no `Name` in a creation and takes `DisplayName`. */
+  /** iLO names volumes itself, does not know `Name` in a creation and accepts `DisplayName`. */
   const write = async (request: WriteRequest, signal: AbortSignal) => {
     const { Name: name, ...rest } = Object(request.body);
     const answer = await writer.attempt(request, signal);
@@ -328,14 +328,17 @@ function driveOf(
   };
 }
 
-/** Only a drive that is known to be free is used: one with foreign or unknown state may hold data. */
+/**
+ * Why a drive cannot be used. Only a drive that is known to be free is used, because one in a foreign or unknown state may
+ * contain data.
+ */
 function obstacleOf(
   { Status, HotspareType, Oem }: z.infer<typeof Drive>,
   isUsed: boolean,
 ): string | undefined {
   if (isUsed) return "is in use by a volume";
   if (HotspareType !== undefined && HotspareType !== "None") return "is a hot spare";
-  // Dell's state of a drive in its controller; only "Ready" is unconfigured.
+  // Dell's state of a drive in its controller. Only "Ready" means unconfigured.
   const raidStatus = Oem?.Dell?.DellPhysicalDisk?.RaidStatus;
   if (raidStatus !== undefined && raidStatus !== "Ready") return `has the state ${raidStatus}`;
   if (Status?.State !== "Enabled") return `has the state ${Status?.State ?? "unknown"}`;

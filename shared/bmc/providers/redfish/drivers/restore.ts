@@ -10,7 +10,7 @@ const POLICIES: Readonly<Record<RestorePolicy, string>> = {
   "last-state": "LastState",
 };
 
-/** `PowerRestorePolicy` of the system; makes that have it only in their BIOS do not offer it. */
+/** `PowerRestorePolicy` of the system. Vendors that only have it in their BIOS do not offer it. */
 export function redfishRestore({ system, writer }: Resources): RestoreDriver {
   const find = async (signal: AbortSignal) => {
     const found = await system.read(signal);

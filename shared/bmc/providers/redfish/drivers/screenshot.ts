@@ -5,7 +5,7 @@ import type { Resources } from "../resources/resources.ts";
 import { describeWrite } from "../resources/writer.ts";
 import { lenient } from "../service/schema.ts";
 
-/** A screen of 1920 x 1200 as PNG in Base64 stays below this. */
+/** A screen of 1920 x 1200 as PNG in Base64 is smaller than this. */
 const MAX_BYTES = 16 * 1_048_576;
 const BODY = { FileType: "ServerScreenShot" };
 const ACTION = "#DellLCService.ExportServerScreenShot";
@@ -15,7 +15,7 @@ const DellLCService = z.object({
 });
 const Exported = z.object({ ServerScreenShotFile: z.string().check(z.minLength(1)) });
 
-/** iDRAC9 and later (iDRAC9 Redfish API guide, DellLCService); Redfish itself has no screenshots. */
+/** Screenshots of iDRAC9 and later (iDRAC9 Redfish API guide, DellLCService). Redfish itself has none. */
 export function redfishScreenshot({ system, manager, writer }: Resources): ScreenshotDriver {
   const target = async (signal: AbortSignal): Promise<string> => {
     const { service } = system;
@@ -51,7 +51,7 @@ export function redfishScreenshot({ system, manager, writer }: Resources): Scree
   };
 }
 
-/** Firmware versions differ in the format. */
+/** The media type; firmware versions differ in the format. */
 function mediaTypeOf(bytes: Buffer, path: string): string {
   if (bytes.subarray(0, 4).equals(Buffer.from([0x89, 0x50, 0x4e, 0x47]))) return "image/png";
   if (bytes.subarray(0, 2).equals(Buffer.from([0xff, 0xd8]))) return "image/jpeg";

@@ -18,7 +18,7 @@ const KEY_RESETS: Readonly<Record<SecureBootKeys, string>> = {
   "delete-pk": "DeletePK",
 };
 
-/** The system's SecureBoot resource, or the settings that it refers to for writes. */
+/** The system's SecureBoot resource, or its settings resource for writes. */
 export function redfishSecureBoot(resources: Resources): SecureBootDriver {
   const { system, writer } = resources;
   const { service } = system;
@@ -66,7 +66,7 @@ export function redfishSecureBoot(resources: Resources): SecureBootDriver {
       const { value } = await find(signal);
       const { SecureBootCurrentBoot: current, SecureBootMode: mode = "" } = value;
       const active = current === undefined ? undefined : current === "Enabled";
-      // Without a switch, what the last boot used is what the next one uses.
+      // Without a switch, the next boot uses the same value as the last one.
       const enabled = value.SecureBootEnable ?? active;
       if (enabled === undefined) {
         throw new BmcError("unsupported", "the BMC does not say whether Secure Boot is on");

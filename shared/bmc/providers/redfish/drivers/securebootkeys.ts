@@ -50,13 +50,13 @@ const Signature = z.object({
   UefiSignatureOwner: lenient(z.string()),
 });
 
-/** BIOS attributes, of which one may select between the vendor's keys and others. */
+/** BIOS attributes. One of them may select between the vendor's keys and others. */
 const Bios = z.object({ Attributes: lenient(z.record(z.string(), z.unknown())) });
 /** `SecureBootPolicy` of Dell (Standard, Custom), `SecureBootConfiguration_SecureBootPolicy` of Lenovo (FactoryPolicy, CustomPolicy). */
 const POLICY = /(^|_)SecureBootPolicy$/;
 const CUSTOM = /^custom/i;
 
-/** The forbidden signatures of a server are some hundreds. */
+/** The database of forbidden signatures has several hundred entries on a server. */
 const MOST_KEYS = 5_000;
 const MOST_REQUESTS = 1_500;
 
@@ -66,7 +66,7 @@ const COLLECTIONS = { certificate: "Certificates", signature: "Signatures" } as 
 export function redfishSecureBootKeys(resources: Resources): SecureBootKeysDriver {
   const { system, members, writer } = resources;
   const { service } = system;
-  // They stay where they are: what changes is what they hold.
+  // The paths are permanent; only their contents change.
   let paths: Awaited<ReturnType<typeof databasePaths>> | undefined;
   const found = new Map<SecureBootDatabase, Resource<Database>>();
 
@@ -106,7 +106,7 @@ export function redfishSecureBootKeys(resources: Resources): SecureBootKeysDrive
     const targets = [{ what: describeSecureBootKey(key), path, identity: identityOf(key), identify }];
     return { method: "DELETE", path, targets };
   };
-  /** The key where it is now. */
+  /** Finds a key at its present place. */
   const findAgain = async (key: SecureBootKey, signal: AbortSignal): Promise<SecureBootKey> => {
     const [same, ...others] = (await list(key.database, signal)).keys.filter((each) => isSameKey(each, key));
     if (same && others.length === 0) return same;
@@ -168,14 +168,14 @@ function policyOf(attributes: Readonly<Record<string, unknown>>): SecureBootKeyR
   return { attribute, value, isCustom: CUSTOM.test(value) };
 }
 
-/** A key as it is read at the place of another one. */
+/** The key at the place of another one. */
 function keyOf({ database, kind }: SecureBootKey, path: string, body: unknown): SecureBootKey {
   return kind === "certificate"
     ? certificateOf(database, parseResource(path, body, Certificate))
     : signatureOf(database, parseResource(path, body, Signature));
 }
 
-/** The fingerprint, else what the BMC shows of a certificate. */
+/** The identity of a key: its fingerprint, otherwise what the BMC shows of a certificate. */
 function identityOf({ fingerprint, subject, issuer, notAfter }: SecureBootKey): Identity {
   if (fingerprint !== undefined) return identityIn({ Fingerprint: fingerprint });
   const shown = [subject, issuer, notAfter].filter((each) => each !== undefined);
@@ -211,7 +211,7 @@ function signatureOf(
   return { database, kind: "signature", id: lastPart(path), ...defined({ fingerprint, owner }) };
 }
 
-/** Some BMCs leave out the zero of a month or a day: `2026-6-24T20:51:29+00:00`. */
+/** Normalizes a time. Some BMCs omit the zero of a month or a day: `2026-6-24T20:51:29+00:00`. */
 function isoTime(text: string | undefined): string | undefined {
   const padded = text?.replace(
     /^(\d{4})-(\d{1,2})-(\d{1,2})T/,

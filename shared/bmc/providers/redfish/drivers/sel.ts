@@ -12,7 +12,7 @@ import { Link, lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 import { timeOf } from "./log-event.ts";
 
-/** More than any BMC keeps; a log that claims more is cut off. */
+/** More than any BMC keeps. A log that claims more is cut off. */
 const MOST_ENTRIES = 20_000;
 const MOST_REQUESTS = 1_000;
 
@@ -21,7 +21,7 @@ const LogService = z.object({
   Actions: lenient(z.object({ "#LogService.ClearLog": lenient(ListedAction) })),
 });
 
-/** The parameter that MegaRAC needs, on boards of several makers. */
+/** The parameter that MegaRAC requires, on boards of several vendors. */
 const CLEARING = { ClearType: "ClearAll" };
 
 const LogEntry = z.object({
@@ -33,7 +33,7 @@ const LogEntry = z.object({
 });
 type LogEntry = z.infer<typeof LogEntry>;
 
-/** How vendors name the log that IPMI calls SEL, best first. An active log holds only what is not over yet. */
+/** Vendors' names of the log that IPMI calls SEL, the best first. An active log contains only unfinished events. */
 const NAMES = [
   /^(system_?)?sel(_?log)?\d*$/i,
   /^iml$/i,
@@ -53,7 +53,7 @@ type Log = Resource<z.infer<typeof LogService>>;
 
 const Chassis = z.object({ LogServices: lenient(Link) });
 
-/** The log service that holds the system event log, of the manager, the system or, on Cisco's, the chassis. */
+/** The log service with the system event log, of the manager, the system or, for Cisco, the chassis. */
 export class RedfishSel implements SelDriver {
   readonly #options: Resources;
   #path: string | undefined;
@@ -68,14 +68,14 @@ export class RedfishSel implements SelDriver {
     return this.#path;
   }
 
-  /** Finds it anew when it is read next. */
+  /** Forgets the log, so that the next reading searches it. */
   forget(): void {
     this.#path = undefined;
   }
 
   async list(signal: AbortSignal): Promise<readonly SelEntry[]> {
     await this.#options.system.confirm(signal);
-    // Nearly every service names the entries so, which saves reading the log service.
+    // Nearly every service uses this name for the entries, so guessing it saves reading the log service.
     const guessed =
       this.#path === undefined ? undefined : await this.#entries(`${this.#path}/Entries`, signal);
     return guessed ?? (await this.#ofLog((entries) => this.#entries(entries, signal), signal));
@@ -106,7 +106,7 @@ export class RedfishSel implements SelDriver {
     return { method: "POST", path, body, tagPath, effect: "setting" } as const;
   }
 
-  /** Oldest first, an entry that cannot be read as one that says so; undefined where there are no such entries. */
+  /** Reads the entries, the oldest first. An entry that cannot be read says so. Undefined if there are no such entries. */
   async #entries(path: string, signal: AbortSignal): Promise<readonly SelEntry[] | undefined> {
     const unread: SelEntry[] = [];
     const limits: ReadLimits = {
@@ -116,12 +116,12 @@ export class RedfishSel implements SelDriver {
     };
     const found = await this.#options.members.read(path, LogEntry, signal, limits);
     if (!found) return undefined;
-    // BMCs that page wrongly list an entry twice.
+    // BMCs with wrong paging list an entry twice.
     const entries = new Map(found.map((entry) => [entry.path, selEntry(entry.path, entry.value)]));
     return [...oldestFirst([...entries.values()]), ...unread];
   }
 
-  /** What `read` finds at the entries of the best log that has any; logs may be listed and gone. */
+  /** Returns the result of `read` for the entries of the best log that has any. Logs may be listed although they are gone. */
   async #ofLog<T>(read: (entriesPath: string) => Promise<T | undefined>, signal: AbortSignal): Promise<T> {
     let gone: string | undefined;
     for await (const log of this.#logs(signal)) {
@@ -152,7 +152,7 @@ export class RedfishSel implements SelDriver {
     throw new BmcError("unsupported", "the BMC offers no system event log");
   }
 
-  /** The logs that exist, best named first. Throws `unsupported` where no log has the name of an event log. */
+  /** The existing logs, those with the best names first. Throws `unsupported` if no log has the name of an event log. */
   async *#logs(signal: AbortSignal): AsyncGenerator<Log> {
     const { service } = this.#options.system;
     const listed: string[] = [];
@@ -185,7 +185,10 @@ export class RedfishSel implements SelDriver {
     throw new BmcError("unsupported", `the BMC offers no system event log${logs}`);
   }
 
-  /** The paths of the logs of the system, then the manager's, then the chassis'; those of one may be readable without others. */
+  /**
+   * The paths of the logs of the system, then of the manager, then of the chassis. Some may be readable although others are
+   * not.
+   */
   async *#listed(failures: unknown[], signal: AbortSignal): AsyncGenerator<readonly string[]> {
     const { system, manager, members } = this.#options;
     await system.refresh(signal);
@@ -222,7 +225,10 @@ function selEntry(path: string, entry: LogEntry): SelEntry {
   };
 }
 
-/** Some BMCs list the newest first. Entries without a time go by their numbers; without numbers order is kept. */
+/**
+ * Sorts the oldest entry first, because some BMCs list the newest first. Entries without a time are sorted by number;
+ * without numbers their order is kept.
+ */
 function oldestFirst(entries: readonly SelEntry[]): SelEntry[] {
   const byNumber = (a: SelEntry, b: SelEntry) => Number(a.id) - Number(b.id) || 0;
   if (entries.every(({ at }) => at !== undefined)) {

@@ -18,7 +18,7 @@ const NumberText = z.pipe(
 );
 const Amount = lenient(z.union([z.number(), NumberText]));
 const Status = lenient(z.object({ State: Text, Health: Text }));
-/** A list whose unreadable entries are empty. */
+/** A list whose unreadable entries become empty. */
 const list = <T extends z.ZodMiniObject>(schema: T) =>
   z.catch(z.array(z.catch(z.nullable(schema), null)), []);
 
@@ -59,7 +59,7 @@ const older = {
 };
 const Older = z.object(older);
 
-/** Thermal (DSP0268, deprecated and still the most common). iLO 4 has its fans' names and readings elsewhere. */
+/** Thermal (DSP0268), which is deprecated but still the most common. iLO 4 has names and readings of fans in other fields. */
 export const Thermal = z.object({
   Temperatures: list(z.object({ ...older, ReadingCelsius: Amount })),
   Fans: list(
@@ -74,7 +74,7 @@ export const Thermal = z.object({
   ),
 });
 
-/** Power (DSP0268, deprecated and still the most common). */
+/** Power (DSP0268), which is deprecated but still the most common. */
 export const Power = z.object({
   Voltages: list(z.object({ ...older, ReadingVolts: Amount })),
   PowerControl: list(z.object({ ...older, PowerConsumedWatts: Amount })),
@@ -95,7 +95,7 @@ export const Part = z.object({
 export const ThermalSubsystem = z.object({ Fans: lenient(Link) });
 export const PowerSubsystem = z.object({ PowerSupplies: lenient(Link) });
 
-/** UCUM codes (DSP0268) as people write them; others stay as they are. */
+/** UCUM codes (DSP0268) as people write them; others are not changed. */
 const UNITS: Readonly<Record<string, string>> = {
   Cel: "°C",
   "[degF]": "°F",
@@ -165,7 +165,7 @@ export function fromPower({
   ];
 }
 
-/** A fan or a power supply: what counts is its health; only fans say how fast they are. */
+/** A fan or a power supply. Its health counts; only fans report a speed. */
 export function fromPart(path: string, value: z.infer<typeof Part>, kind: "fan" | "power"): SensorReading {
   const { SpeedRPM, Reading } = value.SpeedPercent ?? {};
   const name = textOf(value.Name) ?? textOf(value.Id) ?? lastPart(path);
@@ -233,7 +233,7 @@ function each<T>(
   return entries.flatMap((entry) => (entry === null ? [] : [read(entry)]));
 }
 
-/** BMCs send 0 for a limit that a sensor does not have; only beside negative ones it may be meant. */
+/** The limits that a sensor has. BMCs send 0 for a missing limit; only together with negative limits it may be meant. */
 function someOf(limits: { readonly [Name in keyof SensorThresholds]: number | undefined }) {
   const isMeant = Object.values(limits).some((limit) => limit !== undefined && limit < 0);
   const meant = Object.entries(limits).filter(([, limit]) => limit !== 0 || isMeant);

@@ -21,15 +21,15 @@ import {
   ThermalSubsystem,
 } from "./sensor-resources.ts";
 
-/** The largest BMCs have some 300 sensors, and need a request for each where they do not expand. */
+/** The largest BMCs have about 300 sensors, and need a request for each if they do not support `$expand`. */
 const LIMITS = { members: 512, requests: 600 } as const;
 
 const NO_SENSORS = "the BMC offers no sensors";
 const SOURCES = ["Sensors", "Thermal", "Power", "ThermalSubsystem", "PowerSubsystem"] as const;
 
 /**
- * The sensors of all chassis of the machine: the collection Sensors, and Thermal and Power, merged by name; if a chassis has
- * none of these, the fans and power supplies of its subsystems. What cannot be read is a reading that says so.
+ * The sensors of all chassis of the machine: the collection Sensors, and Thermal and Power, merged by name. If a chassis has
+ * none of these, the fans and power supplies of its subsystems. A sensor that cannot be read has a reading that says so.
  */
 export class RedfishSensors implements SensorsDriver {
   readonly #resources: Resources;
@@ -41,7 +41,7 @@ export class RedfishSensors implements SensorsDriver {
   async offered(signal: AbortSignal): Promise<true> {
     const { system } = this.#resources;
     await system.refresh(signal);
-    // Mostly the system links to a chassis that has some, which costs one request.
+    // Usually the system links to a chassis with sensors, which costs one request.
     for await (const { value } of chassisOf(system, ChassisResource, signal)) {
       if (hasSensors(value)) return true;
     }
@@ -88,7 +88,10 @@ export class RedfishSensors implements SensorsDriver {
     return await this.#subsystems(chassis, limits, signal);
   }
 
-  /** Without `$expand` they cost a request each, which is worth it only if there are more of them than were read already. */
+  /**
+   * Reads the collection of sensors. Without `$expand` each costs a request, which is only worth it if there are more of
+   * them than were already read.
+   */
   async #sensors(
     { Sensors: link }: Chassis["value"],
     alreadyRead: number,

@@ -14,25 +14,25 @@ export interface SshTarget {
   readonly port: number;
   readonly username: string;
   readonly password: Secret;
-  /** For the login, and then for opening the console. */
+  /** Time for the login, and again for opening the console. */
   readonly connectTimeoutMs: number;
-  /** The fingerprint of the only key to trust; without one no key is trusted. */
+  /** The fingerprint of the only trusted key. Without one, no key is trusted. */
   readonly hostKey: string | undefined;
-  /** What the BMC's command line takes to lead to the console. */
+  /** The command that leads to the console on the BMC's command line. */
   readonly entryCommand?: string | undefined;
   readonly nameOption: NameOption | undefined;
 }
 
 const KEEP_ALIVE_MS = 15_000;
-/** Unanswered in a row until the connection counts as lost. */
+/** The connection counts as lost after this many unanswered requests in a row. */
 const LOST_KEEP_ALIVES = 3;
-/** For a farewell that the BMC need not answer. */
+/** Time to disconnect, for which the BMC's answer is optional. */
 const CLOSE_MS = 2_000;
 
 /**
- * Opens a console over SSH and resolves once `until` has aborted and the connection is closed. Sends the password only to a host
- * with the pinned key, and once. Rejects with `unsupported` if no key is pinned, `tls` if the key is another one, `auth` if SSH
- * refuses the user, and `timeout` once the console is lost.
+ * Opens a console over SSH. Resolves when `until` has aborted and the connection is closed. Sends the password only to a
+ * host with the pinned key, and only once. Rejects with `unsupported` if no key is pinned, `tls` if the key is a different
+ * one, `auth` if SSH refuses the user, and `timeout` if the console is lost.
  */
 export async function watchSsh(
   target: SshTarget,
@@ -42,7 +42,7 @@ export async function watchSsh(
 ): Promise<void> {
   signal.throwIfAborted();
   const client: Client = new ssh2.Client();
-  // An own socket: after `end`, ssh2's `destroy` does nothing, and the other side decides when the connection closes.
+  // An own socket is needed: after `end`, ssh2's `destroy` does nothing, and the other side decides when the connection closes.
   const socket = createConnection({ host: target.host, port: target.port });
   const closed = new Promise<void>((resolve) => client.once("close", () => resolve()));
   const aborted = Promise.withResolvers<"until">();
@@ -66,7 +66,7 @@ export async function watchSsh(
   }
 }
 
-/** `lost` only ever rejects. */
+/** Opens the channel. `lost` never resolves; it only rejects. */
 function open(
   client: Client,
   sock: Socket,
@@ -114,7 +114,7 @@ function carry(
     fail(new BmcError("timeout", `the console was lost: ${reasonOf(error)}`)),
   );
   channel.on("close", () => fail(new BmcError("timeout", "the BMC has ended the console")));
-  // The command is for the BMC's own command line, and the only thing ever written.
+  // The command is for the BMC's own command line, and is the only text that is ever written.
   if (entryCommand !== undefined) channel.write(`${entryCommand}\r`);
   sink.opened();
 }
@@ -130,7 +130,7 @@ function hostKeyProblem(key: Buffer, target: SshTarget): BmcError | undefined {
     : new BmcError("tls", `the SSH host key of ${peer} is ${found}, not the pinned ${hostKey}${accept}`);
 }
 
-/** Asks which methods there are, and sends the password with one of them, once: accounts lock. */
+/** Asks for the available methods, and sends the password with one of them only once, because accounts lock. */
 function onePassword({ username, password }: SshTarget): AuthHandlerMiddleware {
   let isSent = false;
   let isAnswered = false;
@@ -147,7 +147,7 @@ function onePassword({ username, password }: SshTarget): AuthHandlerMiddleware {
         type: "keyboard-interactive",
         username,
         prompt: (_name, _instructions, _language, prompts, answer) => {
-          // Asked again, it was wrong.
+          // If the server asks again, the password was wrong.
           answer(prompts.map(({ echo }) => (echo || isAnswered ? "" : password.reveal())));
           isAnswered = true;
         },

@@ -25,7 +25,7 @@ import type { Resource } from "../service/service.ts";
 const SERVICE = "/redfish/v1/AccountService";
 const ACCOUNTS = `${SERVICE}/Accounts`;
 
-/** iLO 4 knows privileges, and no roles. */
+/** iLO 4 has privileges instead of roles. */
 const Privileges = z.record(z.string(), z.unknown());
 const HpeAccount = z.object({ Privileges: lenient(Privileges) });
 
@@ -42,11 +42,11 @@ type Account = z.infer<typeof Account>;
 
 const MOST_ACCOUNTS = 256;
 const MOST_REQUESTS = 300;
-/** Free slots that are tried; some BMCs keep the first ones for themselves. */
+/** The maximum number of free slots to try; some BMCs reserve the first ones. */
 const MOST_SLOTS = 4;
 
 const External = lenient(z.object({ ServiceEnabled: lenient(z.boolean()) }));
-/** AccountService (DSP0268), and what it asks for accounts that it does not list; iLO has the directory apart. */
+/** AccountService (DSP0268), with its rules for accounts that it does not list; iLO has a separate directory. */
 const AccountService = z.object({
   Accounts: lenient(Link),
   ActiveDirectory: External,
@@ -62,10 +62,10 @@ const AccountService = z.object({
     }),
   ),
 });
-/** Stands for the name that a free slot does not have. */
+/** The name of a free slot. */
 const FREE = "";
 
-/** Roles that every service has (DSP0266 section 13.3.2). */
+/** Roles of every service (DSP0266 section 13.3.2). */
 const ROLE_IDS: Readonly<Record<UserRole, string>> = {
   administrator: "Administrator",
   operator: "Operator",
@@ -83,7 +83,7 @@ const ROLES: Readonly<Record<string, BmcUser["role"]>> = {
 
 const USER_ROLES = ["administrator", "operator", "readonly"] as const;
 
-/** What iLO gives these roles. */
+/** The privileges of these roles on iLO. */
 const HPE_PRIVILEGES: Readonly<Record<UserRole, readonly string[]>> = {
   administrator: [
     "LoginPriv",
@@ -97,7 +97,7 @@ const HPE_PRIVILEGES: Readonly<Record<UserRole, readonly string[]>> = {
   readonly: ["LoginPriv"],
 };
 
-/** Refusals that say that the method, not the account, is the problem. */
+/** Statuses which mean that the method is refused, not the account. */
 const NOT_ALLOWED = [404, 405, 501];
 
 interface Parts {
@@ -122,7 +122,7 @@ export class RedfishUsers implements UserDriver {
     this.#collection = collection;
   }
 
-  /** Path of the collection of accounts where it is not the usual one. */
+  /** The path of the collection of accounts, if it is not the usual one. */
   get collection(): string | undefined {
     return this.#collection;
   }
@@ -144,7 +144,10 @@ export class RedfishUsers implements UserDriver {
     return [ad, ldap, oauth, tacacs].some((provider) => provider?.ServiceEnabled === true);
   }
 
-  /** A collection that the BMC does not show, as iDRACs do without a license, may have members. */
+  /**
+   * Whether a collection may have members. Collections that the BMC does not show, like iDRACs without a license, may have
+   * some.
+   */
   async #mayHaveMembers(path: string, signal: AbortSignal): Promise<boolean> {
     try {
       return ((await this.#members.count(path, signal)) ?? 0) > 0;
@@ -162,14 +165,14 @@ export class RedfishUsers implements UserDriver {
     }
     const refused = await this.#post(user, signal);
     if (!refused) return;
-    // A refusal may come after the deed: the list shows it.
+    // A refused request may have been carried out; the list shows that.
     const accounts = await this.#accounts(signal);
     if (accounts.some(({ value }) => value.UserName?.trim() === user.name)) return;
     await sendToTarget(() => this.#fillSlot(user, signal));
     this.#system.learn("fixed-account-slots");
   }
 
-  /** Password and role go out one by one, so that a refusal says which of them was refused. */
+  /** Sends password and role separately, so that a refusal shows which of them was refused. */
   async change(user: BmcUser, change: UserChange, signal: AbortSignal): Promise<void> {
     await sendToTarget(async (again) =>
       this.#change(again ? await this.#findAgain(user, signal) : user, change, signal),
@@ -184,7 +187,7 @@ export class RedfishUsers implements UserDriver {
       await this.#writer.write({ method: "PATCH", path, body: { Password: password }, targets }, signal);
     }
     if (role === undefined) return;
-    // A role is in force only for an enabled user, so giving one enables.
+    // A role applies only to an enabled user, so giving one enables the user.
     const body = { RoleId: ROLE_IDS[role], ...(user.enabled ? {} : { Enabled: true }) };
     try {
       let request: WriteRequest = { method: "PATCH", path, body, targets };
@@ -193,7 +196,7 @@ export class RedfishUsers implements UserDriver {
         request = { ...request, body: this.#hpePart({ role }) };
         answer = await this.#writer.attempt(request, signal);
       }
-      // iDRAC takes neither role nor Enabled without a password beside it.
+      // iDRAC accepts neither role nor Enabled without a password.
       if (password && refusesProperty(answer, "Password")) {
         request = { ...request, body: { ...Object(request.body), Password: password } };
         answer = await this.#writer.attempt(request, signal);
@@ -207,7 +210,7 @@ export class RedfishUsers implements UserDriver {
   async remove(user: BmcUser, signal: AbortSignal): Promise<void> {
     await sendToTarget(async (again) => {
       const found = again ? await this.#findNamed(user, signal) : user;
-      // Gone already is what was wanted.
+      // A user who is already gone is the wanted result.
       if (found) await this.#remove(found, signal);
     });
   }
@@ -221,11 +224,11 @@ export class RedfishUsers implements UserDriver {
     }
     const request = { method: "DELETE", path, targets: [target] } as const;
     const answer = await this.#writer.attempt(request, signal);
-    // Gone already is what was wanted.
+    // A user who is already gone is the wanted result.
     if (answer.status < 300 || answer.status === 404 || answer.status === 410) return;
     const refused = this.#system.service.refusal(answer, request);
     if (refused.class !== "unsupported") throw refused;
-    // A refusal may come after the deed.
+    // A refused request may have been carried out.
     if (!(await this.#system.service.find(path, Account, signal))) return;
     await this.#clearSlot(target, signal);
   }
@@ -244,13 +247,16 @@ export class RedfishUsers implements UserDriver {
     return { what: `user ${user.name}`, path: this.#pathOf(user), identity: { UserName: user.name } };
   }
 
-  /** By a login as the user, which only an enabled one can have. */
+  /** Checks a password by a login as the user, which requires an enabled user. */
   async tryPassword(user: BmcUser, password: Secret, signal: AbortSignal): Promise<PasswordTrial> {
     if (!user.enabled) return "unknown";
     return await this.#trial.run({ username: user.name, password }, signal);
   }
 
-  /** Undefined when the BMC took it, the refusal when it does not take new accounts this way; others throw. */
+  /**
+   * Creates an account. Resolves to undefined if the BMC accepted it, and to the refusal if it does not create accounts in
+   * this way; throws other refusals.
+   */
   async #post(user: NewUser, signal: AbortSignal): Promise<BmcError | undefined> {
     const { service } = this.#system;
     const body = { UserName: user.name, Password: user.password, RoleId: ROLE_IDS[user.role] };
@@ -260,10 +266,10 @@ export class RedfishUsers implements UserDriver {
     if (answer.status === 404 && this.#collection === undefined) {
       await this.#accounts(signal);
       request = { ...request, path: this.#collection ?? path };
-      // The collection that is there may have taken the account all the same.
+      // The existing collection may have accepted the account anyway.
       if (request.path !== path) answer = await this.#writer.attempt(request, signal);
     }
-    // New accounts are enabled by default, and some BMCs take nothing on it.
+    // New accounts are enabled by default, and some BMCs do not accept the property.
     if (refusesProperty(answer, "Enabled")) {
       request = { ...request, body };
       answer = await this.#writer.attempt(request, signal);
@@ -284,7 +290,7 @@ export class RedfishUsers implements UserDriver {
     return oem.includes("Hp") || oem.includes("Hpe") || /^hpe?\b/i.test(manufacturer);
   }
 
-  /** What stands for a role in an account of iLO 4. */
+  /** The replacement of a role in an account of iLO 4. */
   #hpePart({ name, role }: { readonly name?: string; readonly role: UserRole }) {
     const all = HPE_PRIVILEGES.administrator;
     const given = HPE_PRIVILEGES[role];
@@ -295,7 +301,7 @@ export class RedfishUsers implements UserDriver {
 
   async #fillSlot({ name, password, role }: NewUser, signal: AbortSignal): Promise<void> {
     const accounts = await this.#accounts(signal);
-    // The first slot of 16 is IPMI's anonymous user (IPMI 2.0 section 22.26), which takes no name.
+    // The first of 16 slots is IPMI's anonymous user (IPMI 2.0 section 22.26), which accepts no name.
     const slots = accounts.filter(
       ({ path, value }) => isFree(value) && (value.Id ?? path.split("/").at(-1)) !== "1",
     );
@@ -306,7 +312,7 @@ export class RedfishUsers implements UserDriver {
     const body = { UserName: name, Password: password, RoleId: ROLE_IDS[role], Enabled: true };
     let first: BmcError | undefined;
     for (const { path, etag } of slots.slice(0, MOST_SLOTS)) {
-      // Another program may have filled it meanwhile.
+      // Another program may have filled the slot meanwhile.
       const identify = (now: unknown) => ({ UserName: identityIn(now).UserName ?? FREE });
       const targets = [{ what: "a free account", path, identity: { UserName: FREE }, identify }];
       const request = { method: "PATCH", path, body, etag, targets } as const;
@@ -314,7 +320,7 @@ export class RedfishUsers implements UserDriver {
       if (answer.status < 300) return;
       const refused = this.#system.service.refusal(answer, request);
       first ??= refused;
-      // What is refused for its own sake is refused in every slot.
+      // A request that is refused for its content is refused in every slot.
       const isAbout = Object.keys(body).some((property) => namesProperty(readRefusal(answer), property));
       const isOther = refused.class === "bmc" || refused.class === "unsupported";
       if (isAbout || !isOther || refused.uncertain) throw refused;
@@ -322,7 +328,7 @@ export class RedfishUsers implements UserDriver {
     throw first;
   }
 
-  /** Both at once, or, where that is refused, first disabled and then without its name. */
+  /** Disables a slot and clears its name together; if that is refused, disables it first. */
   async #clearSlot(target: Target, signal: AbortSignal): Promise<void> {
     const { path } = target;
     const body = { UserName: "", Enabled: false };
@@ -337,7 +343,7 @@ export class RedfishUsers implements UserDriver {
     }
   }
 
-  /** Without `unread`, an account that cannot be read throws. */
+  /** Lists the accounts. Without `unread`, an account that cannot be read throws. */
   async #accounts(
     signal: AbortSignal,
     unread?: (unread: Unread) => void,
@@ -355,7 +361,7 @@ export class RedfishUsers implements UserDriver {
     return accounts;
   }
 
-  /** Where the password must be changed first, the one account that the BMC shows. */
+  /** Reads the accounts; if the password must be changed first, only the one account that the BMC shows. */
   async #readAccounts(
     path: string,
     signal: AbortSignal,
@@ -381,7 +387,10 @@ export class RedfishUsers implements UserDriver {
   }
 }
 
-/** An account in use may lack its name: only one that is not enabled is free, and, where it shows no name at all, one that is disabled. */
+/**
+ * Whether a slot is free. An account in use may lack its name, so a free one must be not enabled, or disabled if it shows no
+ * name at all.
+ */
 function isFree({ UserName: name, Enabled: enabled }: Account): boolean {
   if (name?.trim()) return false;
   return name === undefined ? enabled === false : enabled !== true;
@@ -391,7 +400,7 @@ function refusesProperty(answer: HttpAnswer, name: string): boolean {
   return answer.status === 400 && namesProperty(readRefusal(answer), name);
 }
 
-/** The role with just these privileges. */
+/** The role with exactly these privileges. */
 function hpeRole(privileges: z.infer<typeof Privileges>): BmcUser["role"] {
   const has = Object.keys(privileges).filter((name) => privileges[name] === true);
   if (has.length === 0) return "none";

@@ -6,7 +6,7 @@ import type { WriteRequest, Writer } from "./writer.ts";
 
 const ALLOWABLE = "@Redfish.AllowableValues";
 
-/** An action as a resource lists it, with the values of its parameters by name. */
+/** An action in a resource, with the allowed values of its parameters by name. */
 export const ListedAction = z.pipe(
   z.looseObject({ target: lenient(z.string()), "@Redfish.ActionInfo": lenient(z.string()) }),
   z.transform(({ target, "@Redfish.ActionInfo": info, ...others }) => ({
@@ -22,10 +22,13 @@ export const ListedAction = z.pipe(
 );
 export type ListedAction = z.infer<typeof ListedAction>;
 
-/** Parameters that some makers require although the schema has none, with the value that does what the action says. */
+/** Parameters that some vendors require although the schema does not, with the value for the action's purpose. */
 export type MakersParameters = Readonly<Record<string, string>>;
 
-/** The parameters that the BMC lists for an action, or requires by its ActionInfo (DSP0266 section 7.8.3), which costs a request. */
+/**
+ * The parameters that the BMC lists for an action, or requires in its ActionInfo (DSP0266 section 7.8.3), which costs a
+ * request.
+ */
 export async function listedParameters(
   service: Service,
   { values, info }: ListedAction,
@@ -49,7 +52,7 @@ export async function listedParameters(
   );
 }
 
-/** Sends an action, and once more with the parameters that a refusal names as missing. */
+/** Sends an action, and again with the parameters that a refusal names as missing. */
 export async function writeAction(
   { writer, service }: { readonly writer: Writer; readonly service: Service },
   request: WriteRequest & { readonly body: MakersParameters },

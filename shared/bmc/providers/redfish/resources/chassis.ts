@@ -10,11 +10,11 @@ import { readable, throwUnread } from "./unreadable.ts";
 
 const CHASSIS = "/redfish/v1/Chassis";
 const SYSTEMS = "/redfish/v1/Systems";
-/** The most chassis to read that the system links to. */
+/** The maximum number of chassis to read that the system links to. */
 const MOST_LINKED = 4;
-/** The most seen, in a machine of eight accelerators, are 47. */
+/** The largest known number is 47, in a machine with eight accelerators. */
 const MOST_CHASSIS = 96;
-/** The most other systems to read in order to find out whether a chassis is theirs. */
+/** The maximum number of other systems to read in order to find out whether a chassis belongs to them. */
 const MOST_SYSTEMS = 16;
 
 /** The chassis that the system links to, one request each. */
@@ -30,7 +30,7 @@ export async function* chassisOf<Schema extends z.ZodMiniType>(
   }
 }
 
-/** A Chassis (DSP0268), as far as it is read: how it refers to others and to systems, and what is in it. */
+/** The used fields of a Chassis (DSP0268): its references to others and to systems, and its contents. */
 export const ChassisResource = z.object({
   Id: lenient(z.string()),
   ChassisType: lenient(z.string()),
@@ -46,7 +46,7 @@ export const ChassisResource = z.object({
   NetworkAdapters: lenient(Link),
 });
 
-/** A chassis of the machine, its references in one spelling. */
+/** A chassis of the machine, with its references in one spelling. */
 export interface Chassis extends Resource<z.infer<typeof ChassisResource>> {
   readonly name: string;
   readonly key: string;
@@ -63,8 +63,9 @@ interface OtherMachine {
 }
 
 /**
- * All chassis of the machine: those that the system links to, that link to the system, that contain these or are contained in
- * them, and those that belong to no other machine. A system that cannot be reset, such as an accelerator board, is a part.
+ * All chassis of the machine: those that the system links to, that link to the system, that contain these or are contained
+ * in them, and those that belong to no other machine. A system that cannot be reset, such as an accelerator board, is a
+ * part.
  */
 export async function allChassis(
   { system, members }: Pick<Resources, "system" | "members">,
@@ -88,7 +89,7 @@ export async function allChassis(
   const others = await readable({ name: SYSTEMS, ...limits }, () =>
     otherMachines({ system, members }, signal),
   );
-  // Without all of them, a chassis that nothing links to may be another machine's.
+  // Without all systems, a chassis that nothing links to may belong to another machine.
   if (!others) return own;
   const isTheirs = (one: Chassis) => others.some((other) => isOf(one, other));
   return found.filter((one) => own.includes(one) || ![one, ...containersOf(one, found)].some(isTheirs));
@@ -124,7 +125,7 @@ function placed(resource: Resource<z.infer<typeof ChassisResource>>): Chassis {
   };
 }
 
-/** By links in both directions, and the containers and contents of what these lead to. */
+/** Follows the links in both directions, and adds the containers and contents of these chassis. */
 function ownChassis(all: readonly Chassis[], system: string, linked: readonly string[]) {
   const isNamed = ({ key, systems }: Chassis) => linked.includes(key) || systems.includes(system);
   const named = all.filter(isNamed);
@@ -170,7 +171,7 @@ async function otherMachines(
     }));
 }
 
-/** Without links, a chassis is that of the system with the same name. */
+/** Whether a chassis belongs to a system. Without links, it belongs to the system with the same name. */
 function isOf({ key, name, systems }: Chassis, other: OtherMachine): boolean {
   return systems.includes(other.key) || other.chassis.includes(key) || name === other.name;
 }

@@ -7,23 +7,23 @@ import { type Member, Members, SERVICE_ROOT } from "./members.ts";
 import { readable, throwUnread } from "./unreadable.ts";
 
 export const SYSTEMS = "/redfish/v1/Systems";
-/** A message names this many systems at most, and as many are read to compare their `Id`. */
+/** A message names at most this many systems, and as many are read to compare their `Id`. */
 const MOST_NAMED = 16;
 const MOST_PAGES = 16;
 const MOST_LISTED = 1_024;
 
-/** What the caller knows of the system: an option of the user, and a path found earlier. */
+/** What is known about the system: an option of the user, and a path that was found earlier. */
 export interface Known {
   readonly selector: string | undefined;
   readonly path: string | undefined;
-  /** Called when one of several systems was chosen, with the others. */
+  /** Called with the others when one of several systems was selected. */
   readonly onChoice?: ((chosen: string, others: readonly string[]) => void) | undefined;
 }
 
 /**
- * Finds the system in as few requests as can be: a known path costs one, the only member of the collection
- * two, without the service root (standard paths, DSP0266 section 6.3). Of several, the one with a reset is chosen. Throws
- * `usage` naming the systems when there are more of them and no selector, or none that fits it.
+ * Finds the system with as few requests as possible: a known path costs one, the only member of the collection two, without
+ * the service root (standard paths, DSP0266 section 6.3). Of several systems, the one with a reset is selected. Throws
+ * `usage` with the systems' names if several remain without a selector, or if none matches it.
  */
 export async function findSystem(
   service: Service,
@@ -43,7 +43,7 @@ export async function findSystem(
   const { paths, gaps } = listed;
   if (selector !== undefined) return await selectSystem(service, listed, selector, signal);
   const [only, ...others] = paths;
-  // Another one than those listed may be meant.
+  // Another system than the listed ones may be meant.
   if (gaps.length > 0) {
     throw incompleteList(`set redfish.system, of which the BMC lists ${named(paths)}`, gaps);
   }
@@ -52,7 +52,7 @@ export async function findSystem(
   return await service.get(only, System, signal);
 }
 
-/** Accelerator boards are listed as systems beside their host: what cannot be reset is none of those meant. */
+/** Selects a system. Accelerator boards are listed as systems next to their host; those that cannot be reset are not meant. */
 async function chooseSystem(
   service: Service,
   members: readonly string[],
@@ -65,7 +65,7 @@ async function chooseSystem(
   const unread = (gap: Unread) => gaps.push(gap);
   for (const path of members) {
     const system = await readable({ name: path, unread }, () => service.find(path, System, signal));
-    // One that cannot be read could be the one that is meant.
+    // An unreadable system may be the one that is meant.
     if (!system) {
       const [why = { reason: "the BMC does not have it" }] = gaps;
       throw new BmcError("usage", `${several}; ${path} cannot be read: ${why.reason}`);
@@ -73,7 +73,7 @@ async function chooseSystem(
     systems.push(system);
   }
   const resettable = systems.filter(({ value }) => value.Actions?.["#ComputerSystem.Reset"]);
-  // A baseboard of GPUs can be reset like its host, and has no boot override.
+  // A baseboard of GPUs can be reset like its host, but has no boot override.
   const hosts = resettable.filter(({ value }) => value.Boot?.BootSourceOverrideTarget !== undefined);
   const [chosen, ...more] = resettable.length > 1 && hosts.length === 1 ? hosts : resettable;
   if (!chosen || more.length > 0) throw new BmcError("usage", several);
@@ -93,7 +93,7 @@ async function findDirectly(
     const path = service.localPath(selector);
     return path === undefined ? undefined : await service.find(path, System, signal);
   }
-  // Nearly every service names a member by its Id, which saves reading the collection.
+  // Nearly every service names a member by its Id, so guessing it saves reading the collection.
   const system = await service.find(`${SYSTEMS}/${encodeURIComponent(selector)}`, System, signal);
   return system?.value.Id === selector ? system : undefined;
 }
@@ -113,7 +113,7 @@ async function listSystems(members: Members, service: Service, signal: AbortSign
 
 interface Listed {
   readonly paths: readonly string[];
-  /** What keeps the list from being complete. */
+  /** The reasons why the list may be incomplete. */
   readonly gaps: readonly Unread[];
 }
 

@@ -9,7 +9,7 @@ import type { ManagedSystem } from "./system.ts";
 import { throwUnread } from "./unreadable.ts";
 
 const MANAGERS = "/redfish/v1/Managers";
-/** The most managers to read in order to find the one that is a BMC. */
+/** The maximum number of managers to read in order to find the BMC. */
 const MOST_MANAGERS = 16;
 
 /** iLO's part of a Manager; `links` in iLO 4. */
@@ -45,7 +45,7 @@ export const Manager = z.object({
 });
 export type Manager = z.infer<typeof Manager>;
 
-/** The BMC that manages the system: found once, then remembered by its path. */
+/** The BMC that manages the system. It is found once and then remembered by its path. */
 export class ManagedManager {
   readonly #system: ManagedSystem;
   readonly #members: Members;
@@ -58,18 +58,18 @@ export class ManagedManager {
     this.#path = path;
   }
 
-  /** Its path; undefined until it was found. */
+  /** The path; undefined until it was found. */
   get path(): string | undefined {
     return this.#path;
   }
 
-  /** Finds it anew when it is read next. */
+  /** Forgets the manager, so that the next reading searches it. */
   forget(): void {
     this.#path = undefined;
     this.#last = undefined;
   }
 
-  /** Reads it. Throws `unsupported` where the BMC lists none. */
+  /** Reads the manager. Throws `unsupported` if the BMC lists none. */
   async read(signal: AbortSignal): Promise<Resource<Manager>> {
     const { service } = this.#system;
     await this.#system.confirm(signal);
@@ -80,12 +80,14 @@ export class ManagedManager {
     return found;
   }
 
-  /** What was read last, read now if it was not. */
+  /** The latest reading; reads the manager if there is none. */
   async seen(signal: AbortSignal): Promise<Resource<Manager>> {
     return this.#last ?? (await this.read(signal));
   }
 
-  /** The system says who manages it, or the manager what it manages; else the first that calls itself a BMC. */
+  /**
+   * Finds the manager: the one that the system names, or that names the system; otherwise the first that calls itself a BMC.
+   */
   async #find(signal: AbortSignal): Promise<Resource<Manager>> {
     const { service } = this.#system;
     await this.#system.refresh(signal);

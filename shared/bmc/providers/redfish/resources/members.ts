@@ -7,44 +7,50 @@ import { parseResource, type Resource, type Service } from "../service/service.t
 import { unreadable } from "./unreadable.ts";
 
 export const SERVICE_ROOT = "/redfish/v1/";
-/** Expanded collections hold whole resources; the largest seen, full event logs, stay below this. */
+/** Expanded collections contain whole resources. The largest known ones, full event logs, are smaller than this. */
 const MAX_PAGE_BYTES = 8 * 1_048_576;
 const MOST_PAGES = 100;
 const TOO_MANY_REQUESTS = "reading it takes too many requests";
-/** From as many members on, reading the service root to learn about `$expand` saves a request. */
+/** From this number of members on, reading the service root to learn about `$expand` saves a request. */
 const WORTH_EXPANDING = 3;
-/** Fields that an abridged resource has too (DSP0266 section 9.5 and its kind and status), and that say nothing of its contents. */
+/**
+ * Fields that an abridged resource also has (DSP0266 section 9.5, and its kind and status), and that do not show its
+ * contents.
+ */
 const NAMING = ["Id", "Name", "Description", "ChassisType", "Status"];
 
-/** A member of a collection: its path, and its resource where the BMC sent that along. */
+/** A member of a collection: its path, and its resource if the BMC included it. */
 export interface Member {
   readonly path: string;
   readonly body: object | undefined;
 }
 
-/** How much may be read: members of one collection, and requests in all. */
+/** Limits of a reading: the members of one collection, and the requests in total. */
 export interface ReadLimits {
   readonly members: number;
   /** Counted down by each request; reading stops at 0. */
   readonly requests: { left: number };
-  /** Called for each page or member that cannot be read, and once for those that a limit or the BMC leaves out. */
+  /** Called for each page or member that cannot be read, and once for those that a limit or the BMC omits. */
   readonly unread: (unread: Unread) => void;
-  /** Called with the members of each page as they are listed; true ends the reading, and what follows is not missed. */
+  /**
+   * Called with the members of each page as they are listed. True ends the reading; members after that do not count as
+   * missing.
+   */
   readonly isEnough?: (page: readonly object[]) => boolean;
-  /** Whether members that need a request each are read from the highest number down, for those that the limit leaves out. */
+  /** Whether members that need a request each are read from the highest number down, because the limit may omit some. */
   readonly highestFirst?: boolean;
 }
 
-/** The members of a collection, and what keeps the list from being complete. */
+/** The members of a collection, and the reasons why the list may be incomplete. */
 interface Listing {
   readonly members: readonly Member[];
   readonly gaps: readonly Unread[];
 }
 
-/** What `$expand` a BMC takes: `.` or `*` (DSP0266 section 7.3), or none. */
+/** The form of `$expand` that a BMC accepts: `.` or `*` (DSP0266 section 7.3), or none. */
 export type Expand = "." | "*" | "none";
 
-/** Collections and their members, in as few requests as the BMC allows. */
+/** Reads collections and their members with as few requests as the BMC allows. */
 export class Members {
   readonly #service: Service;
   readonly #log: Logger;
@@ -57,12 +63,12 @@ export class Members {
     this.#expand = expand;
   }
 
-  /** What was learned about `$expand`. */
+  /** The learned form of `$expand`. */
   get expand(): Expand | undefined {
     return this.#expand;
   }
 
-  /** The service root, read once; empty if the BMC has none that can be read. */
+  /** The service root, which is read once; empty if it cannot be read. */
   async root(signal: AbortSignal): Promise<Resource<ServiceRoot>> {
     this.#root ??= await this.#readRoot(signal);
     const query = this.#root.value.ProtocolFeaturesSupported?.ExpandQuery;
@@ -81,8 +87,8 @@ export class Members {
   }
 
   /**
-   * All members of a collection, page by page; undefined when there is no such collection. What is missing throws `verify`, or
-   * is told to `unread` where `limits` are given.
+   * Lists all members of a collection, page by page; undefined if the collection does not exist. Missing members throw
+   * `verify`, or are reported to `unread` if there are `limits`.
    */
   async list(path: string, signal: AbortSignal, limits?: ReadLimits): Promise<readonly Member[] | undefined> {
     const listing = await this.#pages(path, signal, limits);
@@ -143,7 +149,7 @@ export class Members {
         break;
       }
     }
-    // Pages that overlap leave something out elsewhere.
+    // Overlapping pages omit members elsewhere.
     const known = seen.size > 1 ? new Set(found.map((member) => member.path)).size : listed;
     if (isCut) missing(path, `it has more than ${most} members`);
     else if (counted > known && gaps.length === 0) {
@@ -152,21 +158,22 @@ export class Members {
     return { members: found, gaps };
   }
 
-  /** How many members a collection has, with one request where it says so; undefined when there is none. */
+  /** Counts the members of a collection, with one request if it contains the count; undefined if it does not exist. */
   async count(path: string, signal: AbortSignal): Promise<number | undefined> {
     const page = await this.#service.find(path, Collection, signal, MAX_PAGE_BYTES);
     if (!page) return undefined;
     const { Members: members, "Members@odata.count": count } = page.value;
     const isPaged =
       page.value["Members@odata.nextLink"] !== undefined || page.value["@odata.nextLink"] !== undefined;
-    // Some count 0 and list entries; some list a part without a link to the next.
+    // Some BMCs count 0 and list entries; some list a part without a link to the next.
     if (members && !isPaged) return Math.max(members.length, count ?? 0);
     return count ?? (await this.list(path, signal))?.length;
   }
 
   /**
-   * The resources of a collection; undefined when there is no such collection. A member that is gone, asked twice, is left out. One that cannot
-   * be read, or that the BMC counts and does not list, throws, or is told to `unread` where `limits` are given.
+   * Reads the resources of a collection; undefined if it does not exist. A member that is gone is requested twice and then
+   * left out. One that cannot be read, or that the BMC counts but does not list, throws, or is reported to `unread` if there
+   * are `limits`.
    */
   async read<T extends z.ZodMiniType>(
     path: string,
@@ -189,7 +196,7 @@ export class Members {
     return resources;
   }
 
-  /** Where nothing tells of a gap, a part must not look like the whole. */
+  /** Reports gaps, or throws if nothing else would: a part must not look like the whole. */
   #tell(gaps: readonly Unread[], limits: ReadLimits | undefined): void {
     for (const gap of gaps) {
       this.#log.debug({ path: gap.name, reason: gap.reason }, "collection incomplete");
@@ -198,7 +205,7 @@ export class Members {
     }
   }
 
-  /** The resource of one member, with a request only where the BMC did not send it along, or nothing of it. */
+  /** The resource of one member. It needs a request only if the BMC did not include it, or only without contents. */
   async #resource<T extends z.ZodMiniType>(
     { path, body }: Member,
     schema: T,
@@ -234,7 +241,7 @@ export class Members {
     return await this.#tryExpanded(path, undefined, signal, limits);
   }
 
-  /** The expanded collection, or the plain one where the BMC does not expand all of it. */
+  /** The expanded collection, or the plain one if the BMC does not expand all of it. */
   async #tryExpanded(
     path: string,
     plain: Listing | undefined,
@@ -250,7 +257,7 @@ export class Members {
         const error = concernsOnePart(thrown);
         this.#log.debug({ path, reason: error.message }, "BMC does not expand a collection");
       }
-      // What leaves out members of one collection may do so with any other.
+      // A BMC that omits members of one collection may do so with any other.
       this.#expand = "none";
     }
     const listing = plain ?? (await this.#pages(path, signal, limits));
@@ -272,21 +279,21 @@ export class Members {
   }
 }
 
-/** In their own order where one has no number. */
+/** Sorts by number, from the highest down; keeps the order if one has no number. */
 function highestFirst(members: readonly Member[]): readonly Member[] {
   const numberOf = ({ path }: Member) => Number(lastPart(path));
   const isNumbered = members.every((member) => !Number.isNaN(numberOf(member)));
   return isNumbered ? members.toSorted((a, b) => numberOf(b) - numberOf(a)) : members;
 }
 
-/** Every member is a resource, and none is missing that the BMC counts or lists without `$expand`. */
+/** Whether every member is a resource, and none is missing that the BMC counts or lists without `$expand`. */
 function isExpanded({ members, gaps }: Listing, plain: Listing | undefined, limits: ReadLimits | undefined) {
   const isCut = limits !== undefined && members.length >= limits.members;
   const isWhole = isCut || (gaps.length === 0 && members.length >= (plain?.members.length ?? 0));
   return isWhole && members.every(({ body }) => body !== undefined);
 }
 
-/** Whether a member that was sent along has what identifies it, and anything of what `schema` reads. */
+/** Whether an included member has its identifying fields and any field of `schema`. */
 function hasFields(body: object, schema: z.ZodMiniType): boolean {
   const shape: Readonly<Record<string, z.core.$ZodType>> =
     schema instanceof z.ZodMiniObject ? schema.shape : {};
@@ -296,7 +303,7 @@ function hasFields(body: object, schema: z.ZodMiniType): boolean {
   return telling.length === 0 || telling.some((name) => name in body);
 }
 
-/** Whether a request for `path` is within the limits, which counts it; told to `unread` if it is not. */
+/** Counts a request for `path`. Returns false, and reports it to `unread`, if it exceeds the limits. */
 export function maySend(path: string, limits: ReadLimits): boolean {
   if (spend(limits)) return true;
   limits.unread({ name: path, reason: TOO_MANY_REQUESTS });

@@ -6,7 +6,7 @@ import type { ManagedSystem } from "./system.ts";
 import type { Tasks } from "./task.ts";
 import type { Writer } from "./writer.ts";
 
-/** What the drivers of one session share. */
+/** The objects that the drivers of one session share. */
 export interface Resources {
   readonly system: ManagedSystem;
   readonly manager: ManagedManager;
@@ -16,7 +16,7 @@ export interface Resources {
   readonly log: Logger;
 }
 
-/** Only the two settled states; `PoweringOn`, `PoweringOff`, `Paused` and anything else are neither. */
+/** Reads the power state. Only two states are settled; `PoweringOn`, `PoweringOff`, `Paused` and all others are not. */
 export function powerState(text: string | undefined): PowerState {
   if (text === "On") return "on";
   if (text === "Off") return "off";

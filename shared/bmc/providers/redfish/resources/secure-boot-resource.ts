@@ -13,7 +13,7 @@ import { ListedAction } from "./action-parameters.ts";
 import type { Resources } from "./resources.ts";
 import { SettingsLink } from "./settings-place.ts";
 
-/** SecureBoot (DSP0268), as far as it is read. */
+/** The used fields of SecureBoot (DSP0268). */
 export const SecureBoot = z.object({
   "@odata.etag": lenient(z.string()),
   "@Redfish.Settings": SettingsLink,
@@ -40,7 +40,7 @@ export const SECURE_BOOT_MODES: Readonly<Record<string, SecureBootMode>> = {
   DeployedMode: "deployed",
 };
 
-/** The system's SecureBoot resource; undefined where it has none. */
+/** The system's SecureBoot resource; undefined if it has none. */
 export async function findSecureBoot(
   { system }: Pick<Resources, "system">,
   signal: AbortSignal,
@@ -50,7 +50,7 @@ export async function findSecureBoot(
   return path === undefined ? undefined : await system.service.find(path, SecureBoot, signal);
 }
 
-/** Paths of the key databases by name. The last part of a member's path is its `Id`, and so its `DatabaseId`. */
+/** Paths of the key databases by name. The last part of a member's path is its `Id`, and therefore its `DatabaseId`. */
 export async function databasePaths(
   { system, members }: Pick<Resources, "system" | "members">,
   secureBoot: Resource<SecureBoot> | undefined,

@@ -4,16 +4,16 @@ import type { Resource, Service } from "../service/service.ts";
 import type { Resources } from "./resources.ts";
 import type { WriteRequest } from "./writer.ts";
 
-/** What a resource says of its settings resource. */
+/** A resource's reference to its settings resource. */
 export const SettingsLink = lenient(z.object({ SettingsObject: lenient(Link) }));
 
-/** A resource that takes properties, as it was just read. */
+/** A resource that accepts properties, with its latest content. */
 interface SettingsPlace {
   readonly path: string;
   readonly etag: string | undefined;
 }
 
-/** A PATCH, and where it goes if the settings resource refuses it. */
+/** A PATCH, and its target if the settings resource refuses it. */
 export interface SettingsWrite {
   readonly request: WriteRequest;
   readonly own: SettingsPlace;
@@ -22,7 +22,7 @@ export interface SettingsWrite {
 /** A resource with its reference to its settings resource, if any. */
 export type Described = Resource<{ readonly "@Redfish.Settings"?: z.infer<typeof SettingsLink> }>;
 
-/** The settings resource that a resource refers to; below the resource where the reference lacks its path. */
+/** The settings resource of a resource. If the reference lacks its path, it is below the resource. */
 export function settingsPathOf(
   service: Service,
   { path, value }: Pick<Described, "path" | "value">,
@@ -33,14 +33,14 @@ export function settingsPathOf(
   return link === undefined ? `${path.replace(/\/$/, "")}${SETTINGS}` : service.localPath(link);
 }
 
-/** Where services keep the settings of a resource (DSP0266 section 9.10). */
+/** The usual path of a settings resource (DSP0266 section 9.10). */
 export const SETTINGS = "/Settings";
 
 const AnyResource = z.record(z.string(), z.unknown());
 
 /**
- * The PATCH of `body`: to what `@Redfish.Settings` of the resource refers to if that holds every property of it, and so what is in
- * force next (DSP0266 section 9.10), else to the resource itself. Costs a request only where there is such a reference.
+ * Builds the PATCH of `body`. It goes to the settings resource if that contains every property, and therefore the next
+ * values (DSP0266 section 9.10), otherwise to the resource itself. Costs a request only if there is a reference.
  */
 export async function settingsWrite(
   service: Service,
@@ -55,7 +55,7 @@ export async function settingsWrite(
   return { request: { method: "PATCH", path: place.path, body, etag: place.etag }, own };
 }
 
-/** Sends it: what a settings resource refuses goes to the resource itself, which then decides. */
+/** Sends the PATCH. If a settings resource refuses it, it is sent to the resource itself, whose answer counts. */
 export async function writeSettings(
   { system: { service }, writer }: Pick<Resources, "system" | "writer">,
   { request, own }: SettingsWrite,

@@ -5,15 +5,15 @@ import type { Service } from "../service/service.ts";
 import type { ManagedSystem } from "./system.ts";
 import type { Writer } from "./writer.ts";
 
-/** What a reset would send, and the types to try after it where the BMC lists none. */
+/** The request of a reset, and the types to try after it if the BMC lists none. */
 interface ResetPlan {
   readonly path: string;
   readonly types: readonly string[];
-  /** Whether the BMC offers them: its refusal is believed otherwise. */
+  /** Whether the BMC lists the types, which determines how its refusal is judged. */
   readonly isListed: boolean;
 }
 
-/** Where resets go and the types listed, as the next call may remember them. */
+/** The target of resets and the listed types, for the next call. */
 export interface ResetHint {
   readonly target: string;
   readonly values?: readonly string[] | undefined;
@@ -23,7 +23,7 @@ export interface ResetHint {
 export class SystemReset {
   readonly #system: ManagedSystem;
   readonly #writer: Writer;
-  /** Values from ActionInfo; undefined in it once it is known that there are none. */
+  /** Values from ActionInfo; undefined in it if it is known that there are none. */
   #looked: { readonly target: string; readonly values: readonly string[] | undefined } | undefined;
 
   constructor(system: ManagedSystem, writer: Writer) {
@@ -31,7 +31,7 @@ export class SystemReset {
     this.#writer = writer;
   }
 
-  /** Undefined while an ActionInfo may list values that were not read. */
+  /** Undefined while an ActionInfo with further values was not read. */
   get hint(): ResetHint | undefined {
     const action = this.#action();
     if (!action) return undefined;
@@ -43,30 +43,30 @@ export class SystemReset {
   }
 
   /**
-   * The request for the first of the `wanted` types that fits. Throws `unsupported`, with `what` in its message,
-   * when none is listed.
+   * The request for the first suitable type of `wanted`. Throws `unsupported`, with `what` in its message, if none is
+   * listed.
    */
   async plan(wanted: readonly string[], what: string, signal: AbortSignal): Promise<string> {
     const { path, types } = await this.#plan(wanted, what, signal);
     return `POST ${path} ${JSON.stringify({ ResetType: types[0] })}`;
   }
 
-  /** Whether one of the `wanted` types is listed; undefined where the BMC lists none. Throws as `plan` does. */
+  /** Whether a type of `wanted` is listed; undefined if the BMC lists none. Throws like `plan`. */
   async offered(wanted: readonly string[], what: string, signal: AbortSignal): Promise<true | undefined> {
     await this.#plan(wanted, what, signal);
     return (await this.#listed(signal)) ? true : undefined;
   }
 
   /**
-   * Sends the first of the `wanted` types that is listed; where none is listed, each until one is taken. What they start is left
-   * running, unless `needsTask`, as in `WriteRequest`.
+   * Sends the first listed type of `wanted`; if none is listed, each one until one is accepted. Its task continues to run,
+   * unless `needsTask`, as in `WriteRequest`.
    */
   async send(wanted: readonly string[], what: string, signal: AbortSignal, needsTask = false): Promise<void> {
     await this.#system.confirm(signal);
     const plan = await this.#plan(wanted, what, signal);
     const refused = await this.#attempt(plan, what, signal, needsTask);
     if (!refused) return;
-    // Refused as not there or not offered: where that was a hint's doing, the system itself says better.
+    // The target does not exist or is not offered. If a hint caused that, the system itself is read.
     if (!(await this.#system.refresh(signal))) throw refused;
     const seen = await this.#plan(wanted, what, signal);
     if (JSON.stringify(seen) === JSON.stringify(plan)) throw refused;
@@ -74,7 +74,10 @@ export class SystemReset {
     if (refusedAgain) throw refusedAgain;
   }
 
-  /** Undefined when the BMC took it, the error when it does not offer it; any other refusal throws. */
+  /**
+   * Sends one type. Resolves to undefined if the BMC accepted it, and to the error if it does not offer it; throws other
+   * refusals.
+   */
   async #attempt(
     plan: ResetPlan,
     what: string,
@@ -129,19 +132,19 @@ export class SystemReset {
   #target(): string {
     const { service, path } = this.#system;
     const name = "#ComputerSystem.Reset";
-    // What lists no actions may have them all the same.
+    // A resource that lists no actions may still have them.
     return service.actionPath(path, name, this.#action() ?? {}) ?? path;
   }
 }
 
-/** Types that lead to a state; every other one does something again each time. */
+/** The effect of sending a type again: types that lead to a state have none, others act each time. */
 function effectOfType(type: string): WriteEffect {
   return ["On", "ForceOn", "ForceOff"].includes(type) ? "setting" : "command";
 }
 
 /**
- * The reset types that an action lists: on the resource, else in its ActionInfo (DSP0266 section 7.8.3), which
- * costs a request; undefined when neither does.
+ * The reset types of an action: on the resource, otherwise in its ActionInfo (DSP0266 section 7.8.3), which costs a request.
+ * Undefined if neither lists any.
  */
 export async function listedResetTypes(
   service: Service,
@@ -156,7 +159,7 @@ export async function listedResetTypes(
   return info?.value.Parameters.find(({ Name }) => Name === "ResetType")?.AllowableValues;
 }
 
-/** What a BMC lacks, for people. */
+/** The error about a missing reset type. */
 export function noResetType(what: string, listed: readonly string[] | undefined): BmcError {
   const offers = listed ? `, only ${listed.join(", ")}` : "";
   return new BmcError("unsupported", `the BMC offers no reset type for ${what}${offers}`);

@@ -25,27 +25,26 @@ const ABOUT_THE_BMC =
 export interface ManagedSystemOptions {
   readonly service: Service;
   readonly clock: Clock;
-  /** What the user said the system is, by path or `Id`. */
+  /** The user's selection of the system, by path or `Id`. */
   readonly selector: string | undefined;
-  /** The system as it was just found, or as a hint remembers it. */
+  /** The system as it was just found, or according to a hint. */
   readonly first: Resource<System>;
   readonly remembered: boolean;
-  /** Why the BMC allows no reading, of anything but the user's own account. */
+  /** Why the BMC allows reading nothing but the user's own account. */
   readonly refused?: BmcError | undefined;
-  /** What identified the system when it was learned or last changed; empty if that is not known. */
+  /** The identity of the system when it was learned or last changed; empty if it is unknown. */
   readonly known?: TargetIdentity | undefined;
-  /** Whether the BMC may list others beside it, so that another may take its place. */
+  /** Whether the BMC may list other systems, one of which could take its place. */
   readonly isOneOfSeveral: () => boolean;
-  /** Called when the place that a hint remembers has another system: nothing that was learned beside it holds. */
+  /** Called when the place in a hint has another system, so that the rest of the hint is invalid. */
   readonly onOther: () => void;
-  /** Names of the quirks learned on the make and model in `first`. */
+  /** Names of the quirks learned for the make and model of `first`. */
   readonly learned: Iterable<string>;
 }
 
 /**
- * The system this session is about: what is known of it, and how its BMC behaves. What a hint remembers is good
- * enough to act on where a wrong guess is refused; it is no reason to refuse anything, and it ends with the first
- * reading.
+ * The system of this session: what is known about it, and the behaviour of its BMC. A hint is sufficient for actions whose
+ * wrong guesses are refused. It is never a reason to refuse, and it ends with the first reading.
  */
 export class ManagedSystem {
   readonly service: Service;
@@ -56,7 +55,7 @@ export class ManagedSystem {
   readonly #isOneOfSeveral: () => boolean;
   readonly #onOther: () => void;
   #last: Resource<System>;
-  /** What identifies it, by all readings so far. */
+  /** The identity according to all readings so far. */
   #known: TargetIdentity;
   #identity: Identity;
   #remembered: boolean;
@@ -88,22 +87,22 @@ export class ManagedSystem {
     return this.#identity;
   }
 
-  /** What identifies it, for the report and for the next call. */
+  /** The identity, for the report and for the next call. */
   get known(): TargetIdentity {
     return this.#known;
   }
 
-  /** What was read last, however long ago, or what a hint remembers. */
+  /** The latest reading, however old, or the hint. */
   get last(): Resource<System> {
     return this.#last;
   }
 
-  /** Whether the BMC allows no reading of it now. */
+  /** Whether the BMC allows no reading of the system at present. */
   get isRefused(): boolean {
     return this.#refused !== undefined;
   }
 
-  /** True until the first reading, when all that is known comes from a hint. */
+  /** True until the first reading, while everything known comes from a hint. */
   get isRemembered(): boolean {
     return this.#remembered;
   }
@@ -116,14 +115,14 @@ export class ManagedSystem {
     return [...this.#learned];
   }
 
-  /** Reads the system; what was fetched on the way a moment ago is that reading, once. */
+  /** Reads the system. A reading that was made a moment ago for another purpose is used once. */
   async read(signal: AbortSignal): Promise<Resource<System>> {
     return this.#unused?.take() ?? (await this.#fetch(signal));
   }
 
   /**
-   * Replaces what is only remembered by a reading, which the next `read` may use. False, without a request, when
-   * the system was read before: then there is nothing to learn.
+   * Replaces a hint by a reading, which the next `read` may use. Returns false, without a request, if the system was already
+   * read, because there is nothing to learn.
    */
   async refresh(signal: AbortSignal): Promise<boolean> {
     if (!this.#remembered) return false;
@@ -132,31 +131,31 @@ export class ManagedSystem {
   }
 
   /**
-   * Replaces what is only remembered by a reading if another system may have taken its place. To be called before a path that was
-   * learned with it is used.
+   * Replaces a hint by a reading if another system may have taken its place. Call this before using a path that was learned
+   * with it.
    */
   async confirm(signal: AbortSignal): Promise<void> {
     if (this.#remembered && !this.isRefused && this.#isOneOfSeveral()) await this.refresh(signal);
   }
 
-  /** Keeps a change from another system that has taken the place of this one. */
+  /** Prevents a change from reaching another system that has taken the place of this one. */
   async #guard(path: string, signal: AbortSignal): Promise<void> {
     if (!ABOUT_THE_BMC.test(path)) await this.confirmNow(signal);
   }
 
-  /** Throws if another system has taken the place of this one: reads it unless that was the last request. */
+  /** Throws if another system has taken the place of this one. Reads it, unless that was the last request. */
   async confirmNow(signal: AbortSignal): Promise<void> {
     if (this.isRefused || !this.#isOneOfSeveral()) return;
     const before = this.path;
     const now = this.service.justRead(before);
     if (now === undefined) await this.#fetch(signal);
     else this.#compare(before, identityIn(now));
-    // What is about to be sent was made for the place that a hint had.
+    // The request was built for the place in the hint.
     if (this.path !== before)
       throw new TargetMoved("the system", before, `another one; it is at ${this.path}`);
   }
 
-  /** Throws if another system is where this one was. */
+  /** Throws if another system is at the place of this one. */
   #compare(path: string, now: TargetIdentity): void {
     const difference = this.#isOneOfSeveral() ? differenceOf(this.#known, now, false) : undefined;
     if (difference === undefined) return;
@@ -164,7 +163,7 @@ export class ManagedSystem {
     throw otherSystem(path, difference);
   }
 
-  /** To be called before a write: nothing read so far may pass for the state afterwards. */
+  /** Call this before a write, because earlier readings must not count as the state afterwards. */
   markChanged(): void {
     this.#unused?.drop();
   }
@@ -178,8 +177,8 @@ export class ManagedSystem {
   }
 
   /**
-   * MegaRAC drops a write without If-Match and answers success (xcat2/confluent issue 274): the next one carries it. Undefined
-   * where that has been so, or there are no tags.
+   * Makes the next write carry If-Match: MegaRAC drops a write without it and answers success (xcat2/confluent issue 274).
+   * Undefined if that is already so, or if there are no tags.
    */
   insist(): (() => void) | undefined {
     const mayHelp = this.behaviour.ifMatch === "on-demand" && this.#last.etag !== undefined;
@@ -190,16 +189,16 @@ export class ManagedSystem {
 
   async #fetch(signal: AbortSignal): Promise<Resource<System>> {
     if (this.#refused) throw this.#refused;
-    // A BMC that carries a change out may not list its system for a while: that is no reason to take another one.
+    // A BMC that carries out a change may not list its system for a while. Another system must not be used because of that.
     const isSettled = this.service.hasChanged;
     let found = isSettled
       ? await this.service.get(this.path, System, signal)
       : ((await this.service.find(this.path, System, signal)) ??
-        // The path is out of date: another firmware, another board, another BMC at this address.
+        // The path is outdated: another firmware, another board, or another BMC at this address.
         (await findSystem(this.service, { selector: this.#selector, path: undefined }, signal)));
     if (!this.#remembered || isSettled) this.#compare(found.path, identityIn(found.value));
     else if (differenceOf(this.#known, identityIn(found.value), false) !== undefined) {
-      // A hint's place with another system: what the user said finds the right one.
+      // Another system is at the place in the hint. The user's selector finds the right one.
       const known = { selector: this.#selector, path: undefined };
       if (found.path === this.path) found = await findSystem(this.service, known, signal);
       this.#known = {};
@@ -217,7 +216,7 @@ export class ManagedSystem {
   }
 }
 
-/** After a change was sent, another system is where it went. */
+/** The error about another system at the place where a change was sent. */
 export function otherSystem(path: string, difference: string): BmcError {
   const message = `another system is at ${path} now, which has ${difference}: the change may have gone to it`;
   return new BmcError("verify", message, { uncertain: true });

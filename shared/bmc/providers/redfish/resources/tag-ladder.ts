@@ -8,15 +8,15 @@ import type { Service } from "../service/service.ts";
 
 type Rung = "if-match" | "any-tag" | "fresh-tag" | "other-strength" | "unquoted" | "without-tag";
 
-/** Any state of the resource (RFC 9110 section 13.1.1). */
+/** Matches any state of the resource (RFC 9110 section 13.1.1). */
 const ANY = "*";
 
-/** The tag to continue with; undefined is no If-Match. */
+/** The next tag to try; undefined means no If-Match. */
 export interface NextTag {
   readonly etag: string | undefined;
 }
 
-/** The forms of If-Match for one write, each tried once: what a refusal asks for decides about the next. */
+/** The forms of If-Match for one write. Each is tried once, and a refusal determines the next. */
 export class TagLadder {
   readonly #service: Service;
   readonly #afterPreconditionFailed: Behaviour["afterPreconditionFailed"];
@@ -32,13 +32,13 @@ export class TagLadder {
     this.#log = log;
   }
 
-  /** What the way so far has shown; to be asked when the last form was taken. */
+  /** What the refusals so far have shown. Read it when the last form was accepted. */
   get learned(): LearnedQuirk | undefined {
     if (this.#last && this.#last.etag === undefined) return "if-match-refused";
     return this.#last && this.#taken.has("if-match") ? "if-match-required" : undefined;
   }
 
-  /** To be called when another resource is written to, which has other tags. */
+  /** Call this before writing another resource, which has other tags. */
   startAgain(): void {
     this.#taken.delete("if-match");
     this.#tag = undefined;
@@ -46,8 +46,8 @@ export class TagLadder {
   }
 
   /**
-   * The tag to continue with after a refusal, read from the resource at `path` where one is needed; undefined when
-   * the refusal is not about tags or nothing is left to try.
+   * The next tag after a refusal, read from the resource at `path` if one is required. Undefined if the refusal does not
+   * concern tags, or if nothing is left to try.
    */
   async next(
     path: string,
@@ -72,13 +72,13 @@ export class TagLadder {
       return fetched ?? (await this.#otherForm(path, signal)) ?? this.#anyTag();
     }
     if (answer.status !== 412 || etag === undefined) return undefined;
-    // What is known of the BMC decides which comes first, never which is left out.
+    // What is known about the BMC determines the order, but never omits a form.
     if (this.#afterPreconditionFailed === "other-tags")
       return (await this.#otherForm(path, signal)) ?? this.#withoutTag(path);
     return this.#withoutTag(path) ?? (await this.#otherForm(path, signal));
   }
 
-  /** A fresh tag, then strong for weak or the other way round, then without its quotes. */
+  /** The next form: a fresh tag, then strong for weak or the reverse, then without its quotes. */
   async #otherForm(path: string, signal: AbortSignal): Promise<NextTag | undefined> {
     const etag = this.#tag;
     if (etag === undefined) return undefined;
@@ -88,7 +88,7 @@ export class TagLadder {
     return this.#take("unquoted") ? { etag: unquoted(etag) } : undefined;
   }
 
-  /** For a resource that has no tag although the BMC asks for one. */
+  /** The form for a resource without a tag although the BMC requires one. */
   #anyTag(): NextTag | undefined {
     return this.#take("any-tag") ? { etag: ANY } : undefined;
   }
@@ -113,7 +113,10 @@ export class TagLadder {
   }
 }
 
-/** 428 (RFC 6585), or its meaning in a message: MegaRAC answers 400 on some firmware. */
+/**
+ * Whether an answer requires a tag: 428 (RFC 6585), or a message with this meaning, because some MegaRAC firmware answers
+ * 400.
+ */
 function asksForTag({ status, body }: HttpAnswer): boolean {
   if (status === 428) return true;
   const asked = /PreconditionHeaderMissing|PreconditionRequired/;

@@ -10,8 +10,8 @@ import { lenient, Message, Messages } from "../service/schema.ts";
 type KnownState = "running" | "staged" | "done" | "failed";
 
 /**
- * Words for the state of what runs in the background, in lower case and without anything but letters: TaskState and JobState
- * (DSP8010), JobState of Dell, Oem.Hpe.State of HPE's UpdateService. A word that is not here is neither success nor failure.
+ * States of background work, in lower case with letters only: TaskState and JobState (DSP8010), JobState of Dell,
+ * Oem.Hpe.State of HPE's UpdateService. An unknown word means neither success nor failure.
  */
 const STATES: Readonly<Record<string, KnownState>> = {
   new: "running",
@@ -54,7 +54,7 @@ const STATES: Readonly<Record<string, KnownState>> = {
   error: "failed",
 };
 
-/** What a word of a BMC means; undefined if it is not known. */
+/** The meaning of a BMC's word; undefined if it is unknown. */
 export function stateOfWord(word: string): KnownState | undefined {
   const letters = word.toLowerCase().replace(/[^a-z]/g, "");
   return Object.hasOwn(STATES, letters) ? STATES[letters] : undefined;
@@ -64,7 +64,7 @@ const Text = lenient(z.string());
 const Percent = lenient(z.number().check(z.nonnegative(), z.maximum(100)));
 const Hpe = lenient(z.object({ State: Text, Result: lenient(Message), FlashProgressPercent: Percent }));
 
-/** A Task or a Job (DSP0268), a job of Dell, or HPE's UpdateService, as far as it is read. */
+/** The used fields of a Task or a Job (DSP0268), a job of Dell, or HPE's UpdateService. */
 const TaskBody = z.object({
   "@odata.id": Text,
   "@odata.type": Text,
@@ -84,12 +84,12 @@ const TaskBody = z.object({
   ),
 });
 
-/** What a body says of a task; `state` is absent if it says none. */
+/** The task described by a body; `state` is absent if the body has none. */
 export interface TaskReading extends Omit<OperationTask, "state"> {
   readonly state?: OperationTask["state"];
-  /** Links to the task and to its monitor. */
+  /** Links to the task and its monitor. */
   readonly links: readonly string[];
-  /** The job that goes on with the work of a task that has ended. */
+  /** The job that continues the work of an ended task. */
   readonly job?: string;
 }
 
@@ -97,10 +97,10 @@ export interface TaskReading extends Omit<OperationTask, "state"> {
 const STAGED = /\.(AwaitToActivate|ResetRequired|RebootRequired|ApplyOnReset)$/;
 const TO_JOB = /(^|\.)OperationTransitionedToJob$/;
 
-/** Takes secrets out of text. */
+/** Removes secrets from text. */
 type Redact = (text: string) => string;
 
-/** `isTask`: the body is known to be of a task or of what says the same, so that the maker's word alone is enough. */
+/** Reads a body. `isTask` means that the body is known to describe a task, so that the vendor's own state is sufficient. */
 export function readTaskBody(body: unknown, redact: Redact, isTask: boolean): TaskReading {
   const { data: task } = TaskBody.safeParse(body);
   if (!task) return { links: [] };
@@ -131,7 +131,7 @@ export function readTaskBody(body: unknown, redact: Redact, isTask: boolean): Ta
   };
 }
 
-/** The message that a job of Dell has beside its state. */
+/** The message of a Dell job in addition to its state. */
 function ownMessages(job: unknown): readonly Message[] {
   const { data } = Message.safeParse(job);
   return data && (data.Message !== undefined || data.MessageId !== undefined) ? [data] : [];
@@ -139,7 +139,7 @@ function ownMessages(job: unknown): readonly Message[] {
 
 const WORST = ["failed", "running", "unknown", "staged", "done"] as const;
 
-/** A failure counts whatever is said beside it, and nothing is done while another word says that it runs. */
+/** The worst state of several words. A failure always counts, and work is not done while another word says that it runs. */
 function worst(words: readonly string[]): {
   readonly state?: (typeof WORST)[number];
   readonly word?: string;
@@ -152,7 +152,7 @@ function worst(words: readonly string[]): {
   return {};
 }
 
-/** What "completed" means beside what else is said. */
+/** The meaning of "completed" in view of the other messages. */
 function endOf(messages: readonly Message[], isCritical: boolean): OperationTask["state"] {
   if (isCritical) return "failed";
   if (messages.some(isDenying)) return "unknown";
@@ -164,8 +164,8 @@ const OWN_FIELDS = ["TaskStatus", "JobStatus", "TaskMonitor", "PercentComplete",
 const SUCCESS = /(^|\.)(Success|Accepted|Completed)$/;
 
 /**
- * Whether an accepting answer of a task monitor without any state is the result of the request (DSP0266 section 12.2): nothing, as
- * 204 says it, another resource, or a message of success. `{}`, an error, or a task that says no state is none.
+ * Whether an accepting answer of a task monitor without a state is the result of the request (DSP0266 section 12.2): an
+ * empty 204, another resource, or a message of success. `{}`, an error, and a task without a state are not.
  */
 export function isResult(
   { status, body, path }: { readonly status: number; readonly body: unknown; readonly path: string },
@@ -184,7 +184,7 @@ export function isResult(
 
 const NAMED = /\/redfish\/v1\/(?:TaskService\/(?:Tasks|TaskMonitors)|[\w./-]{1,200}\/Jobs)\/[\w.-]{0,100}\w/;
 
-/** The path of a task that only a message of an accepting answer names, in its arguments or its text. */
+/** The path of a task that only a message of an accepting answer contains, in its arguments or text. */
 export function namedTask(answer: Pick<HttpAnswer, "body">): string | undefined {
   const { messages } = readRefusal(answer);
   const texts = messages.flatMap((message) => [...(message.MessageArgs ?? []), textOfMessage(message)]);

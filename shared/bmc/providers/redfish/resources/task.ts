@@ -15,39 +15,39 @@ import type { ManagedManager } from "./managed-manager.ts";
 import type { Members } from "./members.ts";
 import { isResult, namedTask, readTaskBody, type TaskReading } from "./task-state.ts";
 
-/** The write that started a task. Its body is kept for its secrets, which stay out of messages. */
+/** The write that started a task. Its body is kept in order to remove its secrets from messages. */
 type StartingRequest = Pick<HttpRequest, "method" | "path" | "body">;
 
-/** Another resource that says how the work goes, beside its task. */
+/** Another resource that shows the progress of the work, in addition to its task. */
 interface Aside {
   readonly path: string;
-  /** What it said before the request: as long as it says that, it says nothing of this request. */
+  /** Its content before the request. While it is unchanged, it says nothing about this request. */
   readonly before: string;
 }
 
-/** A task or a job that a write started, and what the looks at it have shown. It outlives the session. */
+/** A task or job that a write has started, with the results of all polls. It outlives the session. */
 class BackgroundTask implements StartedTask {
-  /** Where it was said to be. */
+  /** The path in the answer that started it. */
   readonly first: string;
   readonly request: StartingRequest;
   readonly aside: Aside | undefined;
   readonly startedMs: number;
-  /** How long the BMC asked to wait before the first look. */
+  /** The time that the BMC asked to wait before the first poll. */
   readonly retryAfterMs: number | undefined;
-  /** Where it may be looked at, best first. */
+  /** The paths to poll, the best first. */
   paths: readonly string[];
-  /** Where a look has shown it. */
+  /** The path at which a poll has found it. */
   found: string | undefined;
   wasSearched = false;
-  /** Since when the right to read it is refused. */
+  /** When the permission to read it was first refused. */
   deniedMs: number | undefined;
-  /** What it says that is no end, and since when. */
+  /** A state that is not an end, and when it was first seen. */
   vague: { readonly said: string; readonly sinceMs: number } | undefined;
-  /** What its monitor gave as the result. */
+  /** The result that its monitor returned. */
   result: OperationTask | undefined;
   /** The body of that result. */
   resultBody: unknown;
-  /** Nothing changes after this. */
+  /** The end; nothing changes after it. */
   end: OperationTask | undefined;
 
   constructor(
@@ -83,15 +83,15 @@ const Listed = z.object({
   Payload: lenient(z.object({ TargetUri: lenient(z.string()) })),
 });
 
-/** A BMC makes a job for some seconds while its path is 404 already (openstack/sushy, Dell). */
+/** A BMC may work on a job for some seconds while its path already returns 404 (openstack/sushy, Dell). */
 const APPEARS_MS = 30_000;
-/** How long the BMC may refuse the right to read before the refusal counts as final. */
+/** How long the BMC may refuse the permission to read before the refusal counts as final. */
 const DENIED_MS = 60_000;
-/** After this time an unknown state counts as an end. */
+/** After this time, an unknown state counts as an end. */
 const SETTLED_MS = 5_000;
-/** Statuses of a monitor that say "not now"; 5xx and gateways do as well. */
+/** Statuses of a monitor that mean "not now"; 5xx and those of gateways do so as well. */
 const LATER = [408, 425, 429];
-/** Statuses of a path at which there is no task to read. */
+/** Statuses of a path without a readable task. */
 const NOT_THERE = [404, 405, 410, 501];
 const MISSING_ID = /(^|\.)(ResourceMissingAtURI|ResourceNotFound)$/;
 
@@ -102,7 +102,10 @@ interface TasksOptions {
   readonly clock: Clock;
 }
 
-/** Everything that runs in the background of a BMC: tasks, their monitors (DSP0266 section 12.2), jobs, and jobs of makers. */
+/**
+ * Reads everything that runs in the background of a BMC: tasks, their monitors (DSP0266 section 12.2), jobs, and jobs of
+ * vendors.
+ */
 export class Tasks {
   readonly #options: TasksOptions;
 
@@ -111,8 +114,8 @@ export class Tasks {
   }
 
   /**
-   * What an accepting answer has started: at the monitor that its Location names, at the task in its body, or at one that only a
-   * message names, as Supermicro's BMCs answer to uploads (bmc-toolbox/bmclib pull request 399). Undefined if it names none.
+   * What an accepting answer has started: the monitor in its Location, the task in its body, or one that only a message
+   * names, like Supermicro's BMCs answer to uploads (bmc-toolbox/bmclib pull request 399). Undefined if it names none.
    */
   startedBy(answer: HttpAnswer, request: StartingRequest, aside?: Aside): BackgroundTask | undefined {
     const { service, clock } = this.#options;
@@ -138,7 +141,7 @@ export class Tasks {
     return task;
   }
 
-  /** Looks at it once. A refused login throws, and what the BMC did not answer; every other answer says something. */
+  /** Polls a task once. Throws for a refused login and for no answer; every other answer counts. */
   async look(task: StartedTask, signal: AbortSignal, appearsMs = APPEARS_MS): Promise<OperationTask> {
     if (!(task instanceof BackgroundTask)) return { state: "gone" };
     if (task.end) return task.end;
@@ -148,7 +151,10 @@ export class Tasks {
     return this.#settled(task, seen);
   }
 
-  /** A job that is to run at once is scheduled for a moment, and words that are not known may be of one that has just begun. */
+  /**
+   * Decides about a state that may be temporary: a job that runs immediately is scheduled for a moment, and an unknown state
+   * may belong to a job that has just begun.
+   */
   #settled(task: BackgroundTask, seen: OperationTask): OperationTask {
     if (seen.state !== "staged" && seen.state !== "unknown") {
       task.vague = undefined;
@@ -160,7 +166,7 @@ export class Tasks {
     return nowMs - task.vague.sinceMs < SETTLED_MS ? { ...seen, state: "running" } : seen;
   }
 
-  /** At the paths in their order; one that has no answer to give is left out from then on. */
+  /** Polls the paths in order. A path that cannot answer is left out from then on. */
   async #atPaths(task: BackgroundTask, signal: AbortSignal, appearsMs: number): Promise<OperationTask> {
     const { service, clock } = this.#options;
     const redacting = (text: string) => redact(text, task.request.body);
@@ -201,14 +207,17 @@ export class Tasks {
     return this.#withoutPath(task, signal, appearsMs);
   }
 
-  /** BMCs that restart refuse rights that they grant again; a refusal that stays is the result of the request. */
+  /**
+   * Handles a refused permission. BMCs that restart refuse permissions and grant them again; a permanent refusal is the
+   * result of the request.
+   */
   #denied(task: BackgroundTask, { message }: BmcError): OperationTask {
     const nowMs = this.#options.clock.monotonicMs();
     task.deniedMs ??= nowMs;
     return { state: nowMs - task.deniedMs < DENIED_MS ? "running" : "failed", message };
   }
 
-  /** No path has shown it, or none does any more: the result that it gave counts, else what the lists show. */
+  /** Concludes when no path shows the task, or none does any more: from the returned result, otherwise from the lists. */
   async #withoutPath(task: BackgroundTask, signal: AbortSignal, appearsMs: number): Promise<OperationTask> {
     const { clock } = this.#options;
     if (task.result) return task.result;
@@ -227,7 +236,7 @@ export class Tasks {
     return { state: "gone" };
   }
 
-  /** The task or job with the same ID or monitor, unless it is known to be another request's. */
+  /** Finds the task or job with the same ID or monitor, unless it is known to belong to another request. */
   async #search(task: BackgroundTask, signal: AbortSignal): Promise<string | undefined> {
     const { service, members } = this.#options;
     const id = lastPart(task.first);
@@ -248,14 +257,14 @@ export class Tasks {
     return undefined;
   }
 
-  /** Dell's jobs, which its manager has (openstack/sushy-oem-idrac). */
+  /** Lists Dell's jobs, which belong to its manager (openstack/sushy-oem-idrac). */
   async #makersLists(id: string, signal: AbortSignal): Promise<readonly string[]> {
     if (!/^JID_/.test(id)) return [];
     const manager = await orNone(this.#options.manager.seen(signal), signal);
     return manager ? [`${manager.path}/Jobs`] : [];
   }
 
-  /** What the maker's resource says of the request, where it says more than the task. */
+  /** The state in the vendor's resource, if it says more about the request than the task. */
   async #aside(
     { path, before }: Aside,
     task: BackgroundTask,
@@ -271,7 +280,7 @@ export class Tasks {
     return isShown || !["running", "gone"].includes(now.state) ? now : operationTask(said, said.state);
   }
 
-  /** Links in a body to where else it can be looked at, for a path that ends before the others. */
+  /** Keeps links in a body to other places of the task, because its path may end before them. */
   #learn(task: BackgroundTask, { state, links }: TaskReading): void {
     const { service } = this.#options;
     for (const link of links) {
@@ -283,7 +292,7 @@ export class Tasks {
     }
   }
 
-  /** The answer, or the refusal of a right, which says nothing of the login. */
+  /** Sends a request. Returns the answer, or the refusal of a permission, which says nothing about the login. */
   async #get(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer | BmcError> {
     try {
       return await this.#options.service.send(request, signal);
@@ -298,7 +307,7 @@ export class Tasks {
 
 const MOST_PATHS = 6;
 
-/** What a maker's resource says before a request, for its `Aside`; undefined if it says nothing of the kind. */
+/** The content of a vendor's resource before a request, for its `Aside`; undefined if it shows no progress. */
 export function asideOf(path: string, body: unknown): Aside | undefined {
   const said = readTaskBody(body, (text) => text, true);
   return said.word === undefined ? undefined : { path, before: asideText(said) };
@@ -307,7 +316,7 @@ export function asideOf(path: string, body: unknown): Aside | undefined {
 const asideText = ({ word, message }: Pick<TaskReading, "word" | "message">) =>
   JSON.stringify([word, message]);
 
-/** What cannot be read says nothing, unless the login is refused. */
+/** Ignores a reading that fails, unless the login is refused. */
 async function orNone<T>(reading: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   try {
     return await reading;
@@ -323,7 +332,7 @@ function drop(task: BackgroundTask, path: string): void {
   task.paths = task.paths.filter((other) => other !== path);
 }
 
-/** Some BMCs say with 400 that there is nothing at a path. */
+/** Whether nothing exists at a path, which some BMCs express with 400. */
 function isMissing(answer: HttpAnswer): boolean {
   if (NOT_THERE.includes(answer.status)) return true;
   return answer.status === 400 && readRefusal(answer).messageIds.some((id) => MISSING_ID.test(id));

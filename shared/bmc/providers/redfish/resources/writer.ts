@@ -16,56 +16,56 @@ import type { ManagedSystem } from "./system.ts";
 import { TagLadder } from "./tag-ladder.ts";
 import type { BackgroundTask, Tasks } from "./task.ts";
 
-/** A resource that a write is meant for. */
+/** The target of a write. */
 export interface Target {
-  /** For people. */
+  /** The name of the target for people. */
   readonly what: string;
   readonly path: string;
-  /** The resource's identity when it was chosen. */
+  /** The identity of the resource when it was selected. */
   readonly identity: Identity;
-  /** What identifies such a resource; its own fields if absent. */
+  /** Returns the identity of such a resource; by default, from its own fields. */
   readonly identify?: (body: unknown) => Identity;
 }
 
-/** A write, its body with its secrets still closed. */
+/** A write. Secrets in its body are still hidden. */
 export interface WriteRequest {
   readonly method: "POST" | "PATCH" | "DELETE";
   readonly path: string;
   readonly body?: unknown;
-  /** Where its entity tag is read, should one be asked for; the path itself when absent. */
+  /** The path to read the entity tag from, if one is required; by default, the path itself. */
   readonly tagPath?: string;
-  /** The tag that a reading a moment ago came with. */
+  /** The tag of a recent reading. */
   readonly etag?: string | undefined;
-  /** The most that is read of the answer, in bytes. */
+  /** The maximum size of the answer in bytes. */
   readonly maxBytes?: number;
   /** The effect of the request, for `HttpRequest`. */
   readonly effect?: WriteEffect;
-  /** What it starts is left running: the operation follows it, or it waits for the machine's next boot. */
+  /** Whether its task continues to run: the operation follows it, or it waits for the machine's next boot. */
   readonly background?: boolean;
-  /** What the write is meant for: read again right before it is sent, unless that was the last request. */
+  /** The targets, which are read again right before the write is sent, unless they were the last request. */
   readonly targets?: readonly Target[] | undefined;
-  /** Whether the targets are read once more when it was accepted, because nothing else shows what the BMC did it to. */
+  /** Whether the targets are read once more after the BMC accepted the write, because nothing else shows what was changed. */
   readonly rechecks?: boolean;
-  /** Nothing that can be read shows its result: without its task it is not known. */
+  /** Set if no reading shows the result, so that it is unknown without the task. */
   readonly needsTask?: boolean;
-  /** The answer's body is what was asked for, and shows by itself whether the request did it. */
+  /** Set if the caller needs the answer's body, which itself shows that the request was carried out. */
   readonly wantsBody?: boolean;
 }
 
-/** For people, what a write would send. */
+/** Describes for people what a write would send. */
 export function describeWrite({ method, path, body }: WriteRequest): string {
   return `${method} ${path}${body === undefined ? "" : ` ${JSON.stringify(body)}`}`;
 }
 
-/** Settings take seconds; a task that takes longer is not waited for by the request that started it. */
+/** Settings take seconds. A request does not wait for a task that takes longer. */
 const LONGEST_TASK_MS = 120_000;
 const POLL_MS = 500;
-/** However soon the BMC asks to be asked again. */
+/** The shortest pause between polls, even if the BMC asks for less. */
 const SHORTEST_POLL: Backoff = { firstMs: 50, maxMs: 1_000, factor: 1.5 };
-/** A BMC may make a task a moment after it has named it. */
+/** A BMC may create a task a moment after it has named it. */
 const APPEARS_MS = 2_000;
 
-/** Writes to the BMC, each one attempt: If-Match as the BMC wants it, a task followed to its end. */
+/** Sends writes to the BMC, one attempt each: with If-Match as the BMC requires it, and following a task to its end. */
 export class Writer {
   readonly #system: ManagedSystem;
   readonly #tasks: Tasks;
@@ -78,7 +78,7 @@ export class Writer {
     this.#log = log;
   }
 
-  /** Throws `TargetMoved` if the target is not what it was. */
+  /** Throws `TargetMoved` if the target has changed. */
   async #check({ what, path, identity, identify = identityIn }: Target, signal: AbortSignal): Promise<void> {
     const { service } = this.#system;
     const now = service.justRead(path) ?? (await service.find(path, AnyResource, signal))?.value;
@@ -98,17 +98,17 @@ export class Writer {
     }
   }
 
-  /** What the last write has left running in the background. */
+  /** The task of the last write that still runs in the background. */
   get started(): StartedTask | undefined {
     return this.#started;
   }
 
-  /** Notes what a request that was sent without this writer has left running. */
+  /** Records what a request that was sent without this writer has left running. */
   leaves(started: StartedTask | undefined): void {
     this.#started = started;
   }
 
-  /** Sends a write; a refusal throws. */
+  /** Sends a write. Throws if it is refused. */
   async write(request: WriteRequest, signal: AbortSignal): Promise<HttpAnswer> {
     const answer = await this.attempt(request, signal);
     if (answer.status >= 300) throw this.#system.service.refusal(answer, request);
@@ -116,14 +116,14 @@ export class Writer {
   }
 
   /**
-   * Sends a write whatever its answer. Refused credentials and a failed task throw, and `verify` what an accepting answer
-   * denies, which is `uncertain` until the state was read.
+   * Sends a write and returns any answer. Throws for refused credentials and for a failed task, and throws `verify` if an
+   * accepting answer denies the write, which is `uncertain` until the state was read.
    */
   async attempt(request: WriteRequest, signal: AbortSignal): Promise<HttpAnswer> {
     const { service, behaviour } = this.#system;
     const isAction = request.method === "POST";
     const tagPath = request.tagPath ?? request.path;
-    // Actions change no resource that a tag could stand for, and iDRAC answers 412 to any.
+    // Actions change no resource with a tag, and iDRAC answers 412 to any tag.
     const after = isAction ? "without" : behaviour.afterPreconditionFailed;
     const ladder = new TagLadder(service, after, this.#log);
     let etag = isAction || behaviour.ifMatch === "on-demand" ? undefined : request.etag;
@@ -150,7 +150,7 @@ export class Writer {
     }
   }
 
-  /** Follows what an accepting answer has started to its end, unless that is left in the background. */
+  /** Follows the task of an accepting answer to its end, unless it is left in the background. */
   async follow(
     answer: HttpAnswer,
     request: WriteRequest,
@@ -164,8 +164,8 @@ export class Writer {
   }
 
   /**
-   * What waits for the next boot is accepted, unless nothing else shows the result. Until the limit, every answer
-   * but a refused login means "not yet": the change was accepted.
+   * Waits for the end of a task. A task that waits for the next boot counts as accepted, unless nothing else shows the
+   * result. Until the limit, every answer except a refused login means "not yet", because the change was accepted.
    */
   async #untilEnd(task: BackgroundTask, request: WriteRequest, signal: AbortSignal): Promise<void> {
     const { clock } = this.#system;
@@ -212,7 +212,7 @@ function withoutTask(request: WriteRequest): BmcError {
   return new EndUnknown(`${describe(request)} was accepted without a task: the result is not known`);
 }
 
-/** An answer that accepts the write and denies it, or a part of it, in its body: only the state shows what the BMC did. */
+/** Throws if an answer accepts the write but its body denies it or a part of it. Only the state then shows what the BMC did. */
 export function throwDenial(
   answer: HttpAnswer,
   request: Pick<WriteRequest, "method" | "path" | "body">,

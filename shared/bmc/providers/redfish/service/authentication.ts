@@ -6,10 +6,10 @@ import { type LoginContext, LoginSession } from "./login-session.ts";
 export type AuthMode = "basic" | "session";
 
 /**
- * Credentials on every request, in one of two ways. A refused password is never sent a second time: accounts
- * lock. There are three exceptions, each taken once, none of which repeats a refusal of the password:
- * a session that had worked and expired, a service that proves to take no basic authentication at all, and
- * one whose session slots are all taken, where basic authentication may still do.
+ * Adds credentials to every request in one of two ways. A refused password is never sent a second time, because accounts
+ * lock. There are three exceptions, each used once, and none repeats a refusal of the password: a session that worked and
+ * has expired, a service that proves to reject basic authentication in general, and one whose session slots are all in use,
+ * where basic authentication may still work.
  */
 export class Authentication {
   readonly #context: LoginContext;
@@ -17,14 +17,14 @@ export class Authentication {
   readonly #mayChange: boolean;
   #mode: AuthMode;
   #session: Promise<LoginSession> | undefined;
-  /** The session that is not to be ended. */
+  /** The session that must not be ended. */
   #kept: Promise<LoginSession> | undefined;
   /** Whether the current session has been accepted by a request. */
   #proven = false;
-  /** Some BMCs answer 403 to an expired session; one that does so to a new one as well means it. */
+  /** Some BMCs answer 403 for an expired session. If a new session gets it as well, it is a real refusal. */
   #forbiddenTried = false;
   #basicRefused = false;
-  /** Why basic authentication replaces a session, until it proves to be accepted. */
+  /** Why basic authentication replaces a session; set until it is accepted. */
   #slotsFull: BmcError | undefined;
 
   constructor(
@@ -42,17 +42,17 @@ export class Authentication {
     }
   }
 
-  /** The present way. */
+  /** The current method. */
   get mode(): AuthMode {
     return this.#mode;
   }
 
-  /** The way that works, for the next call; undefined where it was not ours to choose. */
+  /** The method that works, for the next call; undefined if the user has set it. */
   get learned(): AuthMode | undefined {
     return this.#mayChange ? this.#mode : undefined;
   }
 
-  /** The headers that carry the credentials; logs in first where that is needed. */
+  /** The headers with the credentials. Logs in first if that is necessary. */
   async headers(signal: AbortSignal): Promise<Record<string, string>> {
     if (!this.#account) return {};
     if (this.#mode === "basic") return { authorization: basicAuthorization(this.#account) };
@@ -70,17 +70,14 @@ export class Authentication {
     }
   }
 
-  /**
-   * Logs in if the method in use needs it, which proves that the credentials are accepted.
-   * Sends nothing otherwise.
-   */
+  /** Logs in if the current method requires it, which proves that the credentials are accepted. Otherwise sends nothing. */
   async prove(signal: AbortSignal): Promise<void> {
     if (this.#mode === "session") await this.headers(signal);
   }
 
   /**
-   * Takes note of an answer, and whether it refuses the credentials. True when the request should be sent once more, with new
-   * headers.
+   * Learns from an answer and from whether it refuses the credentials. Returns true if the request should be sent once more
+   * with new headers.
    */
   async renewed(answer: HttpAnswer, isRefused: boolean): Promise<boolean> {
     const { status } = answer;
@@ -97,7 +94,7 @@ export class Authentication {
     if (status === 403) {
       if (this.#forbiddenTried) return false;
       this.#forbiddenTried = true;
-      // It may still be alive, and then holds one of few slots.
+      // The session may still be alive and then uses one of few slots.
       await this.close();
     }
     this.#session = undefined;
@@ -123,13 +120,13 @@ export class Authentication {
     return true;
   }
 
-  /** Whether the BMC does not know the session in use any more; undefined if that cannot be told. */
+  /** Whether the BMC no longer knows the current session; undefined if that cannot be determined. */
   async isForgotten(signal: AbortSignal): Promise<boolean | undefined> {
     const session = await this.#session?.catch(() => undefined);
     return session?.isForgotten(signal);
   }
 
-  /** Logs out; the next request logs in anew. False, without a request, where no session is in use. */
+  /** Logs out; the next request logs in again. Returns false, without a request, if there is no session. */
   async endSession(): Promise<boolean> {
     if (this.#mode !== "session" || !this.#session) return false;
     await this.close();
@@ -137,12 +134,12 @@ export class Authentication {
     return true;
   }
 
-  /** Leaves the session in use to its end on the BMC: something there lives no longer than it does. */
+  /** Leaves the current session open on the BMC, because something there ends with it. */
   keepSession(): void {
     this.#kept = this.#session;
   }
 
-  /** Logs out where there was a login. Never throws. */
+  /** Logs out if there was a login. Never throws. */
   async close(): Promise<void> {
     const opening = this.#session;
     this.#session = undefined;

@@ -1,55 +1,55 @@
-/** What of a System resource identifies vendors and models; no request is made for it. */
+/** The fields of a System resource that identify vendors and models. No request is made for them. */
 export interface Identity {
   readonly manufacturer: string;
   readonly model: string;
-  /** Keys of the System's `Oem` object. */
+  /** The keys of the System's `Oem` object. */
   readonly oem: readonly string[];
 }
 
-/** What documentation says of a quirk. */
+/** The description of a quirk in the documentation. */
 export interface QuirkNote {
   readonly name: string;
-  /** The makes it was seen on, for people. */
+  /** The makes on which it was observed, for people. */
   readonly vendors: string;
   readonly reason: string;
-  /** Where it is known from: a specification, a registry, a public report. */
+  /** The source of the information: a specification, a registry or a public report. */
   readonly source: string;
 }
 
 /** How a BMC differs from the specification, one field per difference. */
 export interface Behaviour {
-  /** When `BootSourceOverrideMode` is sent: when asked for and different, whenever advertised, or never. */
+  /** When `BootSourceOverrideMode` is sent: if it is requested and differs, whenever it is advertised, or never. */
   readonly sendMode: "when-different" | "always" | "never";
-  /** Whether a write carries If-Match from the start or only once the BMC asks for it. */
+  /** Whether a write carries If-Match from the start, or only when the BMC asks for it. */
   readonly ifMatch: "first" | "on-demand";
   /** After 412 with If-Match: try a fresh tag and its other forms, or continue without. */
   readonly afterPreconditionFailed: "other-tags" | "without";
-  /** The target that goes with `Disabled` to clear an override. */
+  /** The target to send with `Disabled` in order to clear an override. */
   readonly clearTarget: "None" | "Pxe";
   /** Values for the boot device `cdrom`, best first. */
   readonly cdTargets: readonly string[];
   /** When a refused boot write is read back: before giving up, or after each refusal. */
   readonly readBack: "before-failing" | "each-refusal";
-  /** How long a one-time boot override stays in force: for one boot, or like a persistent one. */
+  /** How long a one-time boot override lasts: for one boot, or like a persistent one. */
   readonly once: "one-boot" | "persistent";
-  /** Reset types never sent without being listed. */
+  /** Reset types that are never sent unless they are listed. */
   readonly unlistedResets: readonly string[];
   /** The resource that takes the override: the one `@Redfish.Settings` names when it has the override's target or in
    * any case, or the System's `/SD`. */
   readonly bootOwner: "settings-with-target" | "settings" | "future-state";
   /** What shows that a virtual drive is empty: `Inserted` and `Image`, or `ConnectedVia`. */
   readonly emptySlot: "inserted" | "not-connected";
-  /** How InsertMedia wants an image on a share: as a URI, or as `host:/path` and `//host/share/path`. */
+  /** The form of an image on a share in InsertMedia: a URI, or `host:/path` and `//host/share/path`. */
   readonly imageShares: "uri" | "share";
-  /** Whether accounts are made with POST, or by filling one of a fixed number of empty ones. */
+  /** Whether accounts are created with POST, or by filling one of a fixed number of empty ones. */
   readonly accounts: "collection" | "slots";
   /** Whether Manager.Reset takes a ResetType. */
   readonly managerReset: "typed" | "empty";
-  /** What applies pending BIOS attributes where no apply times are listed: the next boot, or a job of the manager. */
+  /** What applies pending BIOS attributes if no apply times are listed: the next boot, or a job of the manager. */
   readonly biosChanges: "boot" | "job";
-  /** The type of a certificate that comes with its issuers. */
+  /** The type of a certificate that includes its issuers. */
   readonly certificateChains: "PEMchain" | "PEM";
-  /** Whether a multipart push has `OemParameters` from the start or only once the BMC asks for them. */
+  /** Whether a multipart push contains `OemParameters` from the start, or only when the BMC asks for them. */
   readonly oemParameters: "on-demand" | "first";
 }
 
@@ -87,7 +87,7 @@ const SUPERMICRO = /^super ?micro/i;
 const AMI = /american megatrends|^ami\b|asrock ?rack/i;
 const LENOVO = /^lenovo/i;
 
-/** In the order they apply: a later one overrides an earlier one. */
+/** The quirks in the order in which they apply: a later one overrides an earlier one. */
 export const quirks: readonly Quirk[] = [
   {
     name: "dell-idrac10-settings",
@@ -294,7 +294,7 @@ export type LearnedQuirk =
   | "oem-parameters"
   | "chain-as-pem";
 
-/** The quirks a System's identity shows, with those that were learned. */
+/** The quirks according to a System's identity, and those that were learned. */
 export function activeQuirks(identity: Identity, learned: ReadonlySet<string>): readonly Quirk[] {
   return quirks.filter((quirk) => (quirk.match ? matches(quirk.match, identity) : learned.has(quirk.name)));
 }
@@ -310,5 +310,5 @@ function matches(match: NonNullable<Quirk["match"]>, identity: Identity): boolea
   return !oem || identity.oem.some((key) => oem.test(key));
 }
 
-/** What MegaRAC refuses a System's boot override with, and where it takes it (`ami-future-state`). */
+/** MegaRAC's refusal of a boot override on the System, and the resource that accepts it (`ami-future-state`). */
 export const FUTURE_STATE = { messageId: /OperationSupportedInFutureStateURI/, suffix: "/SD" } as const;

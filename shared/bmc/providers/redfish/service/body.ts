@@ -3,15 +3,15 @@ import { textOf } from "../../../../text-of.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A body as JSON, or why it is none. Both undefined: there was no body. */
+/** A body as JSON, or the reason why it is not JSON. If both are undefined, there was no body. */
 export interface DecodedBody {
   readonly value?: unknown;
   readonly problem?: string;
-  /** With a problem: the body, if it is text. */
+  /** The body of an answer with a problem, if it is text. */
   readonly text?: string;
 }
 
-/** Reads an answer's body as JSON. Compressed bodies are understood, as some BMCs send nothing else. */
+/** Reads an answer's body as JSON. Decompresses it, because some BMCs send nothing else. */
 export async function decodeBody(bytes: Buffer, headers: Headers, maxBytes: number): Promise<DecodedBody> {
   if (bytes.length === 0) return {};
   const type = headers["content-type"];
@@ -33,7 +33,7 @@ export async function decodeBody(bytes: Buffer, headers: Headers, maxBytes: numb
   }
 }
 
-/** Bytes that are no text, and JSON that was cut, say nothing to people. */
+/** Returns the text only if it is useful to people, unlike binary data and truncated JSON. */
 function asText(text: string): Pick<DecodedBody, "text"> {
   return /(?!\s)\p{Cc}|\ufffd|^\s*[[{"]/u.test(text) ? {} : { text };
 }
@@ -42,7 +42,7 @@ async function decompress(bytes: Buffer, encoding: string | undefined, maxBytes:
   const name = encoding?.trim().toLowerCase() ?? "identity";
   if (name === "" || name === "identity") return bytes;
   if (name !== "gzip" && name !== "x-gzip") throw new Error(`encoding ${name} was not asked for`);
-  // Loaded only where a BMC compresses unasked.
+  // Loaded only if a BMC compresses without being asked.
   const { gunzipSync } = await import("node:zlib");
   return gunzipSync(bytes, { maxOutputLength: maxBytes });
 }

@@ -9,8 +9,8 @@ import { messageQuirkOf } from "./message-quirks.ts";
 import { deniesItself, type Refusal, readRefusal, textOfMessage } from "./refusal.ts";
 
 /**
- * The only translation of an HTTP status into a class. The message says what was asked, such as
- * `PATCH /redfish/v1/Systems/1`, then the BMC's own words and MessageIds, without the request's secrets.
+ * Translates an HTTP status to a class, in this place only. The message contains the request, such as `PATCH
+ * /redfish/v1/Systems/1`, then the BMC's own words and MessageIds, without the request's secrets.
  */
 export function answerError(
   answer: HttpAnswer,
@@ -37,18 +37,18 @@ function mayHaveWritten(
   request: Pick<HttpRequest, "method" | "effect">,
   { messageIds }: Refusal,
 ): boolean {
-  // A PATCH does no harm twice, and the state is read before it is sent again.
+  // A PATCH is harmless when it is repeated, and the state is read before it is sent again.
   if (request.method === "PATCH" && answer.status === 503) return false;
   const effect = effectOf(request);
   if (statusLeavesOpen(answer, messageIds.length > 0, effect)) return true;
   return messageIds.some((id) => leavesOpen("redfish message", id.slice(id.lastIndexOf(".") + 1), effect));
 }
 
-/** These say that the credentials are right, whatever the status. */
+/** Meanings which imply correct credentials, whatever the status. */
 const ABOUT_RIGHTS = ["password-must-change", "insufficient-privilege"];
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000 };
 
-/** How long messages ask to wait, such as the Base registry's "Retry in 30 seconds" (ServiceTemporarilyUnavailable). */
+/** The time that messages ask to wait, such as the Base registry's "Retry in 30 seconds" (ServiceTemporarilyUnavailable). */
 function retryInMs(texts: readonly string[]): number | undefined {
   for (const text of texts) {
     const [, number, unit = ""] =
@@ -59,7 +59,10 @@ function retryInMs(texts: readonly string[]): number | undefined {
   return undefined;
 }
 
-/** DSP0266, status codes: 403 is for credentials that are recognised and do not suffice. */
+/**
+ * Whether the status refuses a permission: 403 means that the credentials are recognised but insufficient (DSP0266, status
+ * codes).
+ */
 function refusesRight(status: number, messageIds: readonly string[]): boolean {
   if (status === 403) return true;
   const said = messageQuirkOf(messageIds);
@@ -67,10 +70,10 @@ function refusesRight(status: number, messageIds: readonly string[]): boolean {
   return status !== 401 && !isSession && ABOUT_RIGHTS.includes(said?.name ?? "");
 }
 
-/** Words like "a required license is missing" (iDRAC `SWC0242`), beside IDs that are not known. */
+/** Words such as "a required license is missing" (iDRAC `SWC0242`), next to unknown IDs. */
 const LICENCE = /licen[sc]e/i;
 
-/** A refused login is one whatever is said beside it, as it must never be tried again; 403 is not one by itself. */
+/** The class of an answer. A refused login always counts, because it must never be repeated; 403 alone is not one. */
 function classOfAnswer(status: number, { messageIds, text }: Refusal): ErrorClass {
   if (status === 401) return "auth";
   const said = messageQuirkOf(messageIds, text)?.class;
@@ -85,9 +88,7 @@ function classOfStatus(status: number): ErrorClass {
   return "bmc";
 }
 
-/**
- * `text` without the secrets of `body`, however short: BMCs quote the value they refuse, and that may be a password.
- */
+/** Removes the secrets of `body` from `text`, however short, because BMCs quote refused values, and one may be a password. */
 export function redact(text: string, body: unknown): string {
   const secrets = secretsIn(body).filter((secret) => secret !== "");
   return secrets.reduce((kept, secret) => kept.replaceAll(secret, "[redacted]"), redactor({ body })(text));

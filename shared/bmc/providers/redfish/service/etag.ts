@@ -1,6 +1,6 @@
 import type { QuirkNote } from "./behaviour-quirks.ts";
 
-/** Entity tags that BMCs send but do not take back. */
+/** Repairs for entity tags that BMCs send but do not accept. */
 export const etagRepairs: readonly (QuirkNote & {
   readonly pattern: RegExp;
   readonly replacement: string;
@@ -31,19 +31,19 @@ export const etagRepairs: readonly (QuirkNote & {
   },
 ];
 
-/** The entity tag of a resource, from its header or `@odata.etag`, in a form that may be sent back. */
+/** The entity tag of a resource, from its header or `@odata.etag`, in a form that can be sent back. */
 export function readEtag(header: string | undefined, property: string | undefined): string | undefined {
   const found = header?.trim() || property?.trim();
   if (!found) return undefined;
   return etagRepairs.reduce((etag, { pattern, replacement }) => etag.replace(pattern, replacement), found);
 }
 
-/** The weak form of a strong tag and the other way round (RFC 9110 section 8.8.3). */
+/** The weak form of a strong tag, and the reverse (RFC 9110 section 8.8.3). */
 export function otherStrength(etag: string): string {
   return etag.startsWith("W/") ? etag.slice(2) : `W/${etag}`;
 }
 
-/** The tag's text alone: some BMCs compare it with what they keep without quotes. */
+/** The tag without quotes, because some BMCs compare it with a stored value without them. */
 export function unquoted(etag: string): string {
   return etag.replace(/^W\//, "").replace(/^"(.*)"$/, "$1");
 }

@@ -12,7 +12,7 @@ import {
 import { leavesOpen, type WriteEffect } from "../../../operations/write-proof.ts";
 import { decodeBody } from "./body.ts";
 
-/** The most that is read of one answer. A System with everything a vendor adds stays below 100 kB. */
+/** The maximum size of an answer. A System with everything that vendors add has less than 100 kB. */
 const MAX_BODY_BYTES = INPUT_BYTES.redfishAnswer;
 const MAX_REDIRECTS = 3;
 
@@ -23,15 +23,15 @@ export interface HttpRequest {
   /** A path on this BMC. */
   readonly path: string;
   readonly headers?: Headers;
-  /** Sent as JSON; a `Secret` in it is opened on the wire only. */
+  /** The body, sent as JSON. A `Secret` in it is revealed only when it is sent. */
   readonly body?: unknown;
-  /** The most that is read of the answer; 1 MiB when absent. */
+  /** The maximum size of the answer. Default: 1 MiB. */
   readonly maxBytes?: number;
-  /** What sending it again does; that of the method when absent. */
+  /** The effect of sending it again. Default: that of the method. */
   readonly effect?: WriteEffect;
 }
 
-/** What sending a request a second time does; undefined for a reading. */
+/** The effect of sending a request a second time; undefined for a read. */
 export function effectOf({
   method,
   effect,
@@ -40,45 +40,45 @@ export function effectOf({
   return effect ?? (method === "PATCH" ? "setting" : "command");
 }
 
-/** The request in words: never its body, which may hold a password. */
+/** Describes a request without its body, which may contain a password. */
 export function describe({ method, path }: Pick<HttpRequest, "method" | "path">): string {
   return `${method} ${path}`;
 }
 
-/** A file that is sent once, while it is read. */
+/** A file that is sent only once, while it is read. */
 export interface HttpUpload {
   readonly method: "POST";
   /** A path on this BMC. */
   readonly path: string;
   readonly headers?: Headers;
   readonly content: Readable;
-  /** From the first byte to the last of the answer. */
+  /** Time from the first byte of the request to the last byte of the answer. */
   readonly timeoutMs: number;
 }
 
 export interface HttpAnswer {
   readonly status: number;
-  /** Names in lower case. */
+  /** Headers with names in lower case. */
   readonly headers: Headers;
-  /** Parsed JSON; undefined when there was none or, in a refusal or a write's answer, something else. */
+  /** The parsed JSON; undefined if there was none or, in a refusal or a write's answer, something else. */
   readonly body: unknown;
-  /** A body that is text instead. */
+  /** The body if it is text instead. */
   readonly text?: string;
-  /** Where the answer came from, after redirects. */
+  /** The path of the answer, after redirects. */
   readonly path: string;
 }
 
 export interface HttpClientOptions extends Omit<HttpConnectionOptions, "maxBodyBytes"> {
-  /** False leaves `Accept-Encoding` out, for BMCs that refuse `identity`. */
+  /** False omits `Accept-Encoding`, for BMCs that refuse `identity`. */
   readonly identityEncoding: boolean;
 }
 
 /**
- * HTTP/1.1 to one BMC over one kept-alive connection, one request at a time, JSON both ways. Failures are
- * `BmcError`s; an abort rejects with the signal's reason. Statuses are left to the caller.
+ * Sends HTTP/1.1 requests to one BMC over one kept-alive connection, one at a time, with JSON in both directions. Failures
+ * are `BmcError`s; an abort rejects with the signal's reason. The caller handles statuses.
  */
 export class HttpClient {
-  /** `scheme://host:port` of every request. */
+  /** The origin `scheme://host:port` of every request. */
   readonly origin: string;
   readonly #connection: HttpConnection;
   #identityEncoding: boolean;
@@ -93,7 +93,7 @@ export class HttpClient {
     return this.#connection.roundTrips;
   }
 
-  /** When the certificate seen last expires, milliseconds since the epoch; undefined without TLS. */
+  /** When the latest certificate expires, in milliseconds since the epoch; undefined without TLS. */
   get certificateExpiresMs(): number | undefined {
     return this.#connection.certificateExpiresMs;
   }
@@ -102,7 +102,7 @@ export class HttpClient {
     return this.#identityEncoding;
   }
 
-  /** False once the BMC has proved to close its connections after an answer. */
+  /** False once the BMC has repeatedly closed its connection after an answer. */
   get keepAlive(): boolean {
     return this.#connection.keepAlive;
   }
@@ -123,7 +123,7 @@ export class HttpClient {
     }
   }
 
-  /** One attempt, whatever the answer: neither redirects nor refused encodings send the file again. */
+  /** Uploads a file in one attempt: neither redirects nor refused encodings send the file again. */
   async upload(request: HttpUpload, signal: AbortSignal): Promise<HttpAnswer> {
     const { method, path, headers, content, timeoutMs } = request;
     const raw = await this.#connection.send(
@@ -141,7 +141,7 @@ export class HttpClient {
     return await this.#parse(raw, { method, path }, path);
   }
 
-  /** Frees the connection at once; requests under way fail. */
+  /** Closes the connection immediately. Requests in flight fail. */
   close(): Promise<void> {
     return this.#connection.close();
   }
@@ -182,7 +182,7 @@ export class HttpClient {
   async #parse(raw: RawAnswer, request: HttpRequest, path: string): Promise<HttpAnswer> {
     const { status, headers } = raw;
     const doing = describe(request);
-    // The status alone answers a write and a refusal; an unreadable body only shortens the message.
+    // For a write and a refusal, the status is sufficient. An unreadable body only shortens the message.
     const needed = request.method === "GET" && status < 300 && status !== 202;
     const decoded = await decodeBody(raw.body, headers, request.maxBytes ?? MAX_BODY_BYTES);
     if (decoded.problem !== undefined && needed) {
@@ -194,18 +194,18 @@ export class HttpClient {
 }
 
 /**
- * The path of a Redfish link, given relative or absolute. Undefined when it is no link or leads to another
- * host: credentials go to the BMC that was asked for, and nowhere else.
+ * The path of a Redfish link, given relative or absolute. Undefined if it is not a link or leads to another host, because
+ * credentials are sent only to the requested BMC.
  */
 export function localPath(link: string | undefined, origin: string, base = "/"): string | undefined {
   if (!link) return undefined;
   const url = URL.parse(link, origin + base);
   if (url?.origin !== new URL(origin).origin) return undefined;
-  // Two slashes at the beginning would make the next part a host wherever the path is resolved again.
+  // With two slashes at the beginning, the next part would become a host when the path is resolved again.
   return url.pathname.replace(/^\/{2,}/, "/") + url.search;
 }
 
-/** The path of a `Location`, whatever host it names. Undefined when it is none. */
+/** The path of a `Location`, whatever its host. Undefined if it is invalid. */
 export function ownPath(location: string | undefined, origin: string): string | undefined {
   const url = location ? URL.parse(location, origin) : null;
   if (url?.protocol !== "http:" && url?.protocol !== "https:") return undefined;
@@ -228,8 +228,8 @@ function redirectTarget(
       `${describe(request)} was redirected to another host or scheme: ${location}`,
     );
   }
-  // RFC 9110 section 15.4: only 307 and 308 keep the method and the body of a write.
-  // With 301 and 302 a path that only gains or loses its last slash names the same resource, and nothing was carried out yet.
+  // Only 307 and 308 keep the method and the body of a write (RFC 9110 section 15.4). With 301 and 302, a path that differs only
+  // in its last slash names the same resource, and nothing was carried out yet.
   const isSame = status < 303 && target.replace(/\/$/, "") === path.replace(/\/$/, "");
   if (request.method !== "GET" && status < 307 && !isSame) {
     throw new BmcError(

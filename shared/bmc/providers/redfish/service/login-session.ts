@@ -17,9 +17,9 @@ import { ServiceRoot, SessionResource } from "./schema.ts";
 
 const SESSIONS = "/redfish/v1/SessionService/Sessions";
 const ROOT = "/redfish/v1/";
-/** Answers to a login that say that this is not the place for it. */
+/** Statuses of a login which mean that this is not the place for it. */
 const NOT_SERVED = [404, 405, 501];
-/** For cleaning up after the caller has cancelled. */
+/** Time for cleaning up after the caller has cancelled. */
 const CLEAN_UP_MS = 3_000;
 
 export interface LoginContext {
@@ -28,7 +28,7 @@ export interface LoginContext {
   readonly log: Logger;
 }
 
-/** A session on the BMC (DSP0266 section 13.3.4). Each login needs a logout: BMCs hold 8 to 16 sessions. */
+/** A session on the BMC (DSP0266 section 13.3.4). Each login needs a logout, because BMCs have 8 to 16 sessions. */
 export class LoginSession {
   readonly #context: LoginContext;
   readonly #path: string | undefined;
@@ -41,8 +41,8 @@ export class LoginSession {
   }
 
   /**
-   * Logs in. When `signal` aborts meanwhile, the answer is still awaited for a short time, as the BMC may
-   * have made a session that only the answer names; it is then ended and the signal's reason thrown.
+   * Logs in. If `signal` aborts meanwhile, it still waits briefly for the answer, because the BMC may have created a session
+   * that only the answer names. That session is then ended and the signal's reason is thrown.
    */
   static async open(context: LoginContext, account: Account, signal: AbortSignal): Promise<LoginSession> {
     signal.throwIfAborted();
@@ -76,7 +76,10 @@ export class LoginSession {
     return new LoginSession(context, token, path);
   }
 
-  /** True if the BMC says so. Some keep their sessions through a restart, so that one that is known says nothing. */
+  /**
+   * Returns true if the BMC says that it does not know the session. Some keep their sessions through a restart, so a known
+   * one proves nothing.
+   */
   async isForgotten(signal: AbortSignal): Promise<true | undefined> {
     const path = this.#path;
     if (path === undefined) return undefined;
@@ -98,7 +101,7 @@ export class LoginSession {
         { method: "DELETE", path: this.#path, headers },
         AbortSignal.timeout(CLEAN_UP_MS),
       );
-      // Gone already is what was wanted.
+      // A session that is already gone is the wanted result.
       if (answer.status >= 300 && ![401, 404].includes(answer.status)) {
         log.warn({ status: answer.status }, "BMC session not closed: BMC refused");
       }
@@ -121,7 +124,7 @@ async function login(context: LoginContext, account: Account, signal: AbortSigna
   }
   if (answer.status >= 300) {
     const error = answerError(answer, request, context.clock.now());
-    // Whatever the status says, it answers a login; one more session that expires does no harm.
+    // The status answers a login, whatever it says. An additional session that expires does no harm.
     throw new BmcError(error.class, error.message, {
       cause: error,
       refused: "login",
@@ -134,7 +137,7 @@ async function login(context: LoginContext, account: Account, signal: AbortSigna
   return LoginSession.of(context, token, sessionPath(answer, context.http.origin));
 }
 
-/** Where the service root says that sessions are, which anybody may read; undefined if that is the usual place. */
+/** The path of sessions according to the service root, which everyone may read; undefined if it is the usual one. */
 async function linkedSessions({ http }: LoginContext, signal: AbortSignal): Promise<string | undefined> {
   const answer = await http.exchange({ method: "GET", path: ROOT }, signal);
   const root = ServiceRoot.safeParse(answer.body);

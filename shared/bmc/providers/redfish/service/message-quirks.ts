@@ -1,20 +1,20 @@
 import type { ErrorClass } from "../../../../contract/error-class.ts";
 import type { QuirkNote } from "./behaviour-quirks.ts";
 
-/** Messages of registries that mean something else than the status they come with. */
+/** Messages of registries whose meaning differs from that of their status. */
 export interface MessageQuirk extends QuirkNote {
-  /** The prefix of the MessageId (DSP0266, MessageId format); any registry when absent. */
+  /** The prefix of the MessageId (DSP0266, MessageId format); absent for any registry. */
   readonly registry?: RegExp;
   /** The last part of the MessageId. */
   readonly keys: readonly string[];
-  /** What the refusal says as well; anything when absent. */
+  /** Text that the refusal must contain as well; absent for any text. */
   readonly words?: RegExp;
   readonly class: ErrorClass;
 }
 
 const HPE = /^(ilo|hpe?common|base)\b/i;
 
-/** The first that fits decides. */
+/** The first match decides. */
 export const messageQuirks: readonly MessageQuirk[] = [
   {
     name: "dell-sessions-full",
@@ -193,7 +193,7 @@ export const messageQuirks: readonly MessageQuirk[] = [
   },
 ];
 
-/** The entry for a MessageId, with or without registry and version in it, in a refusal with this text. */
+/** The entry for a MessageId, with or without registry and version, in a refusal with this text. */
 export function messageQuirkOf(messageIds: readonly string[], text = ""): MessageQuirk | undefined {
   const given = messageIds.map((id) => ({ id, key: id.slice(id.lastIndexOf(".") + 1) }));
   return messageQuirks.find(

@@ -1,14 +1,14 @@
 import type { HttpAnswer } from "./http-client.ts";
 import { readRefusal, textOfMessage } from "./refusal.ts";
 
-/** DSP8011, Base registry, and HPE's: the request lacks something. */
+/** The request lacks something, according to DSP8011, the Base registry or HPE's. */
 export const MISSING =
   /(^|\.)(ActionParameterMissing|PropertyMissing|RequiredPropertyMissing|PropertyValueRequired|CreateFailedMissingReqProperties|Missing\w+)$/;
-/** Some BMCs name what is missing only in the text of a general error (sushy, `is_transfer_protocol_required`). */
+/** Some BMCs name missing properties only in the text of a general error (sushy, `is_transfer_protocol_required`). */
 export const GENERAL = /(^|\.)GeneralError$/;
 const NEEDS = /\b(missing|required?|must|need(s|ed)?|lacks?|does not (have|contain)|without)\b/i;
 
-/** Which of these properties, which the request did not have, a refusal names as missing. */
+/** The properties, from those that the request lacked, which a refusal names as missing. */
 export function missingProperties<Name extends string>(
   answer: Pick<HttpAnswer, "status" | "body" | "text">,
   names: readonly Name[],
@@ -23,7 +23,7 @@ export function missingProperties<Name extends string>(
   );
 }
 
-/** In the arguments and properties of a message, or in its text: BMCs fill one of them. */
+/** Whether a message names the property in its arguments, properties or text: BMCs fill one of them. */
 export function isNamed({ messages, text }: ReturnType<typeof readRefusal>, name: string): boolean {
   const word = new RegExp(`(^|[^A-Za-z])${name}([^A-Za-z]|$)`);
   const told = messages.flatMap((message) => [

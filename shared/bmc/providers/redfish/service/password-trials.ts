@@ -5,10 +5,10 @@ import { type Account, basicAuthorization } from "./basic-authorization.ts";
 import { type LoginContext, LoginSession } from "./login-session.ts";
 import { readRefusal } from "./refusal.ts";
 
-/** Readable for every user who may log in: the privilege registry of DSP8011 requires only Login. */
+/** A resource that every user who can log in may read: the privilege registry of DSP8011 requires only Login. */
 const SYSTEMS = "/redfish/v1/Systems";
 
-/** Tries passwords of other users out, each by one login in the way that the connection itself logs in. */
+/** Tests passwords of other users with one login each, by the method that the connection itself uses. */
 export class PasswordTrials {
   readonly #context: LoginContext;
   readonly #authentication: Authentication;
@@ -18,9 +18,9 @@ export class PasswordTrials {
     this.#authentication = authentication;
   }
 
-  /** One request with basic authentication, two with sessions: in and out. Transport failures throw. */
+  /** Sends one request with basic authentication, and two with sessions: login and logout. Throws transport failures. */
   async run(account: Account, signal: AbortSignal): Promise<PasswordTrial> {
-    // RFC 7617 section 2: a user name with a colon has no place in basic authentication.
+    // Basic authentication cannot carry a user name with a colon (RFC 7617 section 2).
     const isBasic = this.#authentication.mode === "basic" && !account.username.includes(":");
     return isBasic ? await this.#basic(account, signal) : await this.#login(account, signal);
   }
@@ -33,7 +33,7 @@ export class PasswordTrials {
     );
     if (status < 300) return "accepted";
     if (status === 401) return "refused";
-    // DSP0266, password change required: the password is right, and all that it opens is its own change.
+    // The password is correct, but only allows its own change (DSP0266, password change required).
     const mustChange = readRefusal({ body }).messageIds.some((id) => /PasswordChangeRequired/.test(id));
     return status === 403 && mustChange ? "accepted" : "unknown";
   }
@@ -47,7 +47,7 @@ export class PasswordTrials {
       signal.throwIfAborted();
       const error = BmcError.from(thrown);
       if (error.class === "auth") return "refused";
-      // Full session slots or an unknown message say nothing about the password.
+      // Full session slots and unknown messages say nothing about the password.
       if (["bmc", "busy", "protocol", "unsupported"].includes(error.class)) return "unknown";
       throw error;
     }

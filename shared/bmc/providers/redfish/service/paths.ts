@@ -1,6 +1,6 @@
 import { withoutEndSlashes } from "../../../../end-slashes.ts";
 
-/** A path in the one spelling that paths are compared in: some BMCs end them with a slash, or mix the case. */
+/** The spelling in which paths are compared, because some BMCs end them with a slash, or mix the case. */
 export function pathKey(path: string): string {
   return withoutEndSlashes(path).toLowerCase();
 }
@@ -9,7 +9,7 @@ export function samePath(one: string, other: string): boolean {
   return pathKey(one) === pathKey(other);
 }
 
-/** The last part of a path, which is mostly the `Id` of its resource. */
+/** The last part of a path, which is usually the `Id` of its resource. */
 export function lastPart(path: string): string {
   return withoutEndSlashes(path).split("/").at(-1) ?? path;
 }

@@ -3,16 +3,16 @@ import { shortened } from "../../../../printable.ts";
 import type { HttpAnswer } from "./http-client.ts";
 import { ErrorBody, type Message, Messages } from "./schema.ts";
 
-/** What a refusal says. */
+/** The content of a refusal. */
 export interface Refusal {
-  /** The BMC's own words on one line, with MessageIds; empty if it says nothing. */
+  /** The BMC's own words on one line with MessageIds; empty if there are none. */
   readonly text: string;
   readonly messageIds: readonly string[];
-  /** All messages of the body, whether `text` quotes them or not. */
+  /** All messages of the body, even if `text` does not quote them. */
   readonly messages: readonly Message[];
 }
 
-/** Takes secrets out of text, before it is folded or cut. */
+/** Removes secrets from text before it is folded or shortened. */
 type Redact = (text: string) => string;
 
 /** BMCs repeat a message per property. */
@@ -21,19 +21,19 @@ const MOST_QUOTED = 4;
 const LONGEST_QUOTE = 300;
 const LONGEST_RESOLUTION = 140;
 const LONGEST_PLAIN_TEXT = 200;
-/** Messages are on the body, below `error`, or beside a property, which may be nested. */
+/** Messages are in the body, below `error`, or next to a property, which may be nested. */
 const DEEPEST_MESSAGES = 4;
 const EXTENDED_INFO = "@Message.ExtendedInfo";
 
-/** DSP8011, Base registry, and HPE's `iLO.0.10.ExtendedInfo`: IDs that name no reason. */
+/** IDs of DSP8011, the Base registry, and HPE's `iLO.0.10.ExtendedInfo` that name no reason. */
 const GENERAL_ID = /(^|\.)(GeneralError|Success|ExtendedInfo)$/;
 const GENERAL_TEXT = /^(a general error has occurred|see @?(message\.)?extendedinfo)/i;
-/** Resolutions of the Base registry say "none", or how to send the request again. */
+/** Resolutions of the Base registry that say "none", or how to send the request again. */
 const USELESS_RESOLUTION = /^(none|n\/a|not applicable|no\b)|resubmit|retry|contact/i;
 
 /**
- * Reads a refusal (DSP0266 section 8.6), the most specific words first: the messages of `@Message.ExtendedInfo`, else the
- * error's message, else its code, else a body that is plain text.
+ * Reads a refusal (DSP0266 section 8.6), the most specific words first: the messages of `@Message.ExtendedInfo`, otherwise
+ * the error's message, otherwise its code, otherwise a body with plain text.
  */
 export function readRefusal(
   { body, text }: Pick<HttpAnswer, "body" | "text">,
@@ -58,7 +58,7 @@ export function readRefusal(
   };
 }
 
-/** The link in a refusal that allows nothing but to change the password of this account. */
+/** The link in a refusal that only allows changing the password of this account. */
 export function accountToChange(answer: Pick<HttpAnswer, "body">): string | undefined {
   const { messages } = readRefusal(answer);
   const asking = messages.find(({ MessageId = "" }) => /(^|\.)PasswordChangeRequired$/.test(MessageId));
@@ -71,24 +71,24 @@ export function accountToChange(answer: Pick<HttpAnswer, "body">): string | unde
 
 /**
  * Messages of the Base registry (DSP8011) that deny a part of a request. A PATCH that changed only some of its properties is
- * answered 200, with messages about the others (DSP0266 section 7.9); some BMCs deny everything so.
+ * answered with 200 and messages about the others (DSP0266 section 7.9). Some BMCs deny everything like this.
  */
 const DENIAL =
   /(^|\.)(Property(NotWritable|NotUpdated|Unknown|Missing|Duplicate|Value(?!Modified|Deprecated)\w+)|Action(NotSupported|Parameter\w+)|OperationNotAllowed|OperationFailed|NoOperation|InsufficientPrivilege\w*|ResourceInUse|ResourceCannotBeDeleted)$/;
-/** Whether messages deny what is asked of whoever asks, so that a 403 is not about rights. */
+/** Whether messages deny the request for every user, so that a 403 does not concern permissions. */
 export function deniesItself(messageIds: readonly string[]): boolean {
   return messageIds.some((id) => DENIAL.test(id) && !/InsufficientPrivilege\w*$/.test(id));
 }
 
 const DENYING_SEVERITY = /^critical$/i;
 const NO_FAULT = /success|complete|accept/i;
-/** Message IDs about settings that were applied, or wait to be. */
+/** Message IDs about settings that were applied or will be. */
 const WELL_ID =
   /(^|\.)(Success|\w*ResetRequired|\w*RebootRequired|AppliedOnReset|SettingsApplied|\w*Pending\w*)$/i;
 
 /**
- * What an accepted write's answer denies, in the BMC's words; empty if nothing. Words without a code or a message of their
- * own count, too. The state has to show if the BMC means it.
+ * What the answer of an accepted write denies, in the BMC's words; empty if nothing. Words without their own code or message
+ * count too. The state must show if it is true.
  */
 export function readDenial({ body }: Pick<HttpAnswer, "body">, redact: Redact = unchanged): string {
   const messages = extendedInfo(body);
@@ -101,19 +101,19 @@ export function readDenial({ body }: Pick<HttpAnswer, "body">, redact: Redact = 
   return quote(error, redact);
 }
 
-/** Whether a message beside an acceptance or a success denies it, or a part of it. */
+/** Whether a message next to an acceptance or a success denies it or a part of it. */
 export function isDenying({ MessageId = "", MessageSeverity, Severity = "" }: Message): boolean {
   return DENIAL.test(MessageId) || DENYING_SEVERITY.test(MessageSeverity ?? Severity);
 }
 
-/** Messages of what was accepted earlier that say what went wrong with it; empty if it went well. */
+/** What messages say about a failure of an accepted change; empty if it succeeded. */
 export function readProblem(messages: readonly Message[]): string {
   const isWell = ({ MessageId = "", MessageSeverity, Severity = "" }: Message) =>
     WELL_ID.test(MessageId) || (!DENIAL.test(MessageId) && /^ok$/i.test(MessageSeverity ?? Severity));
   return describeMessages(messages.filter((message) => !isWell(message))).text;
 }
 
-/** Messages of a task as one line, each with its MessageId; the general ones only where there are no others. */
+/** Joins the messages of a task with their MessageIds in one line. General messages are only used if there are no others. */
 export function describeMessages(
   messages: readonly Message[],
   redact: Redact = unchanged,
@@ -123,8 +123,8 @@ export function describeMessages(
 }
 
 /**
- * The text of a message, with its arguments where the BMC leaves them to its clients (DSP0266, Message object). Redacted before that:
- * text that is filled in already may hold a secret with a `%1` of its own, which an argument would split.
+ * The text of a message with its arguments, if the BMC leaves them to its clients (DSP0266, Message object). It is redacted
+ * first, because text that is already complete may contain a secret with a `%1`, which an argument would split.
  */
 export function textOfMessage(
   { Message = "", MessageArgs = [] }: Message,
@@ -136,7 +136,7 @@ export function textOfMessage(
   });
 }
 
-/** The messages with a reason; those with an ID of their own come before general ones. */
+/** Quotes the messages with a reason; those with their own ID come before general ones. */
 function quoteAll(messages: readonly Message[], redact: Redact): string {
   const telling = messages.filter(isTelling);
   const specific = telling.filter(({ MessageId = "" }) => !GENERAL_ID.test(MessageId));
@@ -159,7 +159,7 @@ function quoteIds(ids: readonly string[], redact: Redact): string {
   return [...new Set(quotes)].slice(0, MOST_QUOTED).join("; ");
 }
 
-/** Some BMCs send the arguments of a message and leave its text to their registry. */
+/** Whether a message contains text. Some BMCs send only its arguments and leave the text to their registry. */
 function isTelling(message: Message): boolean {
   const { Message = "", MessageId } = message;
   if (Message.trim() === "") return MessageId !== undefined && argumentsOf(message).length > 0;
@@ -170,7 +170,7 @@ function argumentsOf({ MessageArgs = [] }: Message): readonly string[] {
   return MessageArgs.map((argument) => argument.trim()).filter((argument) => argument !== "");
 }
 
-/** Whether a refusal is about a property: its arguments, related properties (JSON pointers) or words name it. */
+/** Whether a refusal concerns a property: its arguments, related properties (JSON pointers) or words name it. */
 export function namesProperty({ messages, text }: Refusal, name: string): boolean {
   const named = messages.flatMap(({ MessageArgs = [], RelatedProperties = [] }) => [
     ...MessageArgs,
@@ -180,7 +180,10 @@ export function namesProperty({ messages, text }: Refusal, name: string): boolea
   return named.some(isName) || new RegExp(`\\b${name}\\b`).test(text);
 }
 
-/** Redacted before the tags go, which may be a part of a secret, and after that, as they may split one. */
+/**
+ * Plain text of an HTML page. It is redacted before the tags are removed, which may be a part of a secret, and again
+ * afterwards, because they may split one.
+ */
 function plainText(text: string, redact: Redact): string {
   return clean(htmlWords(redact(text)), redact, LONGEST_PLAIN_TEXT);
 }
@@ -203,13 +206,13 @@ function collect(value: unknown, depth: number, found: Message[]): void {
   if (typeof value !== "object" || value === null || depth === 0) return;
   for (const [name, inner] of Object.entries(value)) {
     if (found.length >= MOST_MESSAGES) return;
-    // Some BMCs send a single message without its list.
+    // Some BMCs send a single message without a list.
     if (name.endsWith(EXTENDED_INFO)) found.push(...Messages.parse(Array.isArray(inner) ? inner : [inner]));
     else collect(inner, depth - 1, found);
   }
 }
 
-/** Enough for the words of an error page; the rest of a larger one is not read. */
+/** Enough for the words of an error page. The rest of a larger one is not read. */
 const MOST_CHARACTERS = 8_192;
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -228,7 +231,7 @@ function htmlWords(text: string): string {
   return words === "" ? withoutTags(page) : words;
 }
 
-/** An angle bracket that begins no tag stays, as in `1 < 2`. */
+/** Removes tags. An angle bracket that begins no tag is kept, such as in `1 < 2`. */
 function withoutTags(text: string): string {
   return text
     .replace(/<!--[\s\S]*?(-->|$)/g, " ")

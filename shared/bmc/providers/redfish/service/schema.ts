@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
 
-/** BMCs send null, empty and wrongly typed fields: such a field is as good as absent. */
+/** BMCs send null, empty and wrongly typed fields. Such a field counts as absent. */
 export const lenient = <T extends z.ZodMiniType>(schema: T) => z.catch(z.optional(schema), undefined);
 
 const IDENTIFYING = z.registry();
 
-/** A property without which it is not known what a member is: `$expand` may leave it out, then the member is read by itself. */
+/** A property that identifies a member. If `$expand` omits it, the member is read separately. */
 export function identifying<T extends z.ZodMiniType>(schema: T): T {
   IDENTIFYING.add(schema);
   return schema;
@@ -15,10 +15,10 @@ export function isIdentifying(schema: z.core.$ZodType | undefined): boolean {
   return schema !== undefined && IDENTIFYING.has(schema);
 }
 
-/** A path on the BMC that was asked; never a URL, which could lead elsewhere. */
+/** A path on the same BMC; never a URL, which could lead elsewhere. */
 export const Path = z.string().check(z.regex(/^\/(?!\/)[^\s\\]*$/));
 
-/** Strings of a list that may hold anything; an empty list says nothing, so it is absent. */
+/** The strings of a list with elements of any type. An empty list means nothing, so it counts as absent. */
 export const Values = z.pipe(
   z.array(z.unknown()),
   z.transform((values: unknown[]) => {
@@ -27,7 +27,7 @@ export const Values = z.pipe(
   }),
 );
 
-/** A text, or a list of texts: an empty list says nothing. */
+/** A text or a list of texts. An empty list means nothing. */
 const OneOrMore = z.union([
   z.pipe(
     z.string(),
@@ -38,7 +38,7 @@ const OneOrMore = z.union([
 
 export const Link = z.object({ "@odata.id": z.string() });
 
-/** The links of a list that may hold anything. */
+/** The links of a list with elements of any type. */
 export const Links = z.catch(
   z.pipe(
     z.array(z.unknown()),
@@ -52,12 +52,12 @@ export const Links = z.catch(
   [],
 );
 
-/** A member as it is listed: a link, or the whole resource where the BMC expands. */
+/** A member of a collection: a link, or the whole resource if the BMC expands. */
 const Member = z.record(z.string(), z.unknown());
 
 /**
- * One page of a collection (DSP0266 section 7.6.7). Some BMCs send null for no members; an answer without the property says
- * nothing of them.
+ * One page of a collection (DSP0266 section 7.6.7). Some BMCs send null for no members. An answer without the property says
+ * nothing about them.
  */
 export const Collection = z.object({
   Members: z.pipe(
@@ -106,7 +106,7 @@ export const ResetAction = z.object({
 });
 export type ResetAction = z.infer<typeof ResetAction>;
 
-/** What a System or a Chassis has of its identify LED. */
+/** The fields of a System or a Chassis for its identify LED. */
 export const Indicator = z.object({
   LocationIndicatorActive: lenient(z.boolean()),
   IndicatorLED: lenient(z.string()),
@@ -120,7 +120,7 @@ const BootProgress = z.object({
   OemLastState: lenient(z.string()),
 });
 
-/** Where the console is, and the command of the BMC's command line that leads to it, if it is shared. */
+/** The address of the console and, if it is shared, the command that leads to it on the BMC's command line. */
 const SshService = z.object({
   ServiceEnabled: lenient(z.boolean()),
   Port: lenient(z.int().check(z.minimum(1), z.maximum(65_535))),
@@ -128,7 +128,7 @@ const SshService = z.object({
   ConsoleEntryCommand: lenient(z.string().check(z.regex(/^[\x20-\x7e]{1,100}$/))),
 });
 
-/** A ComputerSystem, as far as it is read. */
+/** The used fields of a ComputerSystem. */
 export const System = z.extend(Indicator, {
   "@odata.id": lenient(z.string()),
   "@odata.etag": lenient(z.string()),
@@ -165,10 +165,10 @@ export const System = z.extend(Indicator, {
 });
 export type System = z.infer<typeof System>;
 
-/** A resource that takes the boot override: the System, or what its `@Redfish.Settings` points to. */
+/** A resource that accepts the boot override: the System, or its settings resource. */
 export const BootSettings = z.object({ "@odata.etag": lenient(z.string()), Boot: lenient(Boot) });
 
-/** Any resource, for its entity tag alone. */
+/** Any resource, only for its entity tag. */
 export const Tagged = z.object({ "@odata.etag": lenient(z.string()) });
 
 export const ActionInfo = z.object({
@@ -179,10 +179,10 @@ export const ActionInfo = z.object({
 
 export const SessionResource = z.object({ "@odata.id": lenient(z.string()) });
 
-/** Texts of a list, in their places; what is neither text nor a number is empty. */
+/** The texts of a list in their places; values that are neither text nor a number become empty. */
 const Arguments = z.array(z.catch(z.pipe(z.union([z.string(), z.number()]), z.transform(String)), ""));
 
-/** HPE's older BMCs spell the field `MessageID`. */
+/** A message. HPE's older BMCs call the field `MessageID`. */
 export const Message = z.pipe(
   z.object({
     MessageId: lenient(z.string()),

@@ -20,7 +20,7 @@ import { samePath } from "./paths.ts";
 import { accountToChange } from "./refusal.ts";
 import { Collection } from "./schema.ts";
 
-/** Before a GET is sent again, and how many may fail again. */
+/** The pause before a GET is sent again, and the number of repetitions. */
 const REPEAT_MS = 500;
 const MOST_REPETITIONS = 3;
 
@@ -40,7 +40,7 @@ interface LastRead {
   readonly atMs: number;
 }
 
-/** Requests to one BMC with its credentials. */
+/** Sends requests to one BMC with its credentials. */
 export class Service {
   readonly #http: HttpClient;
   readonly #authentication: Authentication;
@@ -52,7 +52,7 @@ export class Service {
   #lastRead: LastRead | undefined;
   #beforeChange: ((path: string, signal: AbortSignal) => Promise<void>) | undefined;
 
-  /** `onAccepted` is called with every change that the BMC accepts. */
+  /** Creates a service. `onAccepted` is called for every change that the BMC accepts. */
   constructor(http: HttpClient, authentication: Authentication, clock: Clock, onAccepted?: () => void) {
     this.#http = http;
     this.#authentication = authentication;
@@ -60,12 +60,12 @@ export class Service {
     this.#onAccepted = onAccepted;
   }
 
-  /** Has `check` called before every request that may change something; what it throws keeps the request from being sent. */
+  /** Calls `check` before every request that may change something. If it throws, the request is not sent. */
   guard(check: (path: string, signal: AbortSignal) => Promise<void>): void {
     this.#beforeChange = check;
   }
 
-  /** The body of a resource that was read a moment ago, if nothing was asked since; else undefined. */
+  /** The body of a resource that was read a moment ago, if no other request followed; otherwise undefined. */
   justRead(path: string): unknown {
     const last = this.#lastRead;
     const isFresh = last && this.#clock.monotonicMs() - last.atMs <= FRESH_MS;
@@ -77,7 +77,7 @@ export class Service {
     return this.#hasChanged;
   }
 
-  /** Reads a resource. Throws what the BMC answered, or `protocol` when it is not what `schema` describes. */
+  /** Reads a resource. Throws the BMC's error, or `protocol` if the answer does not match `schema`. */
   async get<T extends z.ZodMiniType>(
     path: string,
     schema: T,
@@ -88,7 +88,7 @@ export class Service {
     return this.#resource(answer, schema);
   }
 
-  /** Like `get`, but undefined when there is no such resource. */
+  /** Like `get`, but returns undefined if the resource does not exist. */
   async find<T extends z.ZodMiniType>(
     path: string,
     schema: T,
@@ -103,8 +103,9 @@ export class Service {
   }
 
   /**
-   * Like `find`, for what the BMC itself refers to. One that is not ready answers 404, too, so that it is asked twice. Throws
-   * `protocol` for an answer with nothing of a resource; a collection says by itself that it is not complete.
+   * Like `find`, for a resource that the BMC itself refers to. It is requested twice, because one that is not ready also
+   * answers 404. Throws `protocol` for an answer without contents of a resource; a collection says itself that it is
+   * incomplete.
    */
   async findLinked<T extends z.ZodMiniType>(
     path: string,
@@ -120,8 +121,8 @@ export class Service {
   }
 
   /**
-   * Sends a GET, and once more where the answer is one that BMCs give for a moment (openstack/sushy repeats any 5xx). Resources
-   * that keep failing use up the repetitions, so that many of them do not add up.
+   * Sends a GET, and once more for an answer that BMCs give temporarily (openstack/sushy repeats any 5xx). The number of
+   * repetitions is limited, so that many failing resources do not add up.
    */
   async #read(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     try {
@@ -137,7 +138,7 @@ export class Service {
     return answer;
   }
 
-  /** Sends a request whatever its answer; only refused credentials throw. */
+  /** Sends a request and returns any answer. Throws only for refused credentials. */
   async send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     if (request.method !== "GET") await this.#beforeChange?.(request.path, signal);
     this.#lastRead = undefined;
@@ -157,7 +158,7 @@ export class Service {
       if (request.method !== "GET") this.#noteChange(answer);
       return answer;
     }
-    // The session was accepted a moment before: the write may have ended it. Properties may be written twice.
+    // The session was accepted a moment ago, so the write may have ended it. Properties may be written twice.
     const effect = effectOf(request);
     if (refused && mode === "session" && effect !== undefined && request.method !== "PATCH") {
       throw sessionEnded(refused, effect);
@@ -170,14 +171,14 @@ export class Service {
     return again;
   }
 
-  /** The refusal of the credentials, which a 403 alone is not. */
+  /** The refusal of the credentials; a 403 alone is not one. */
   #refused(answer: HttpAnswer, request: HttpRequest | HttpUpload): BmcError | undefined {
     if (answer.status !== 401 && answer.status !== 403) return undefined;
     const refusal = this.refusal(answer, request);
     return refusal.class === "auth" ? refusal : undefined;
   }
 
-  /** Uploads a file once, whatever the answer; refused credentials throw. */
+  /** Uploads a file once and returns any answer. Throws for refused credentials. */
   async upload(request: HttpUpload, signal: AbortSignal): Promise<HttpAnswer> {
     await this.#beforeChange?.(request.path, signal);
     this.#lastRead = undefined;
@@ -204,31 +205,34 @@ export class Service {
     return this.#authentication.mode === "session";
   }
 
-  /** Logs out and in again where a session is in use, and says whether one is: what ends with a session is then gone. */
+  /**
+   * Logs out and in again if there is a session, and returns whether there is one. Everything that ends with a session is
+   * then gone.
+   */
   endSession(): Promise<boolean> {
     return this.#authentication.endSession();
   }
 
-  /** Does not log out at the end. */
+  /** Skips the logout at the end. */
   keepSession(): void {
     this.#authentication.keepSession();
   }
 
-  /** A refusal as a typed error. */
+  /** Converts a refusal to a typed error. */
   refusal(answer: HttpAnswer, request: Pick<HttpRequest, "method" | "path" | "body" | "effect">): BmcError {
     if (answer.status === 403) this.#accountToChange ??= this.pathOf(accountToChange(answer));
     return answerError(answer, request, this.#clock.now());
   }
 
   /**
-   * The path of a `Location` that this BMC sent. BMCs name themselves as they know themselves, by another name, address or
-   * port; the path is used on the connection that is open, and nothing is sent anywhere else.
+   * The path of a `Location` from this BMC. BMCs may use another name, address or port for themselves. The path is used on
+   * the open connection, and nothing is sent elsewhere.
    */
   pathOf(location: string | undefined): string | undefined {
     return ownPath(location, this.#http.origin);
   }
 
-  /** Where an action that a resource lists goes: its target, else the place that follows from its name (DSP0266 section 7.7). */
+  /** The path of an action: its target in the resource, otherwise the one derived from its name (DSP0266 section 7.7). */
   actionPath(
     resource: string,
     name: `#${string}`,
@@ -238,7 +242,7 @@ export class Service {
     return this.localPath(action.target) ?? `${resource.replace(/\/$/, "")}/Actions/${name.slice(1)}`;
   }
 
-  /** The path of a link on this BMC; undefined when it leads elsewhere. */
+  /** The path of a link on this BMC; undefined if it leads elsewhere. */
   localPath(link: string | undefined): string | undefined {
     return localPath(link, this.#http.origin);
   }
@@ -259,13 +263,16 @@ export class Service {
   }
 }
 
-/** Whether an answer has nothing but what went wrong, or nothing at all. */
+/** Whether an answer contains only errors, or nothing at all. */
 function isEmpty(body: unknown): boolean {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return false;
   return Object.keys(body).every((name) => name === "error" || name.startsWith("@Message."));
 }
 
-/** The next request opens a new session, so that the command can be sent again once it is known not to have been carried out. */
+/**
+ * The error of a session that has ended. The next request opens a new one, so that the command can be sent again once it is
+ * known not to have been carried out.
+ */
 function sessionEnded(refused: BmcError, effect: WriteEffect): BmcError {
   return new BmcError("busy", `${refused.message}; the session has ended`, {
     cause: refused,
@@ -273,7 +280,7 @@ function sessionEnded(refused: BmcError, effect: WriteEffect): BmcError {
   });
 }
 
-/** A resource out of an answer's body or an expanded collection. Throws `protocol` when it is something else. */
+/** Parses a resource in an answer's body or an expanded collection. Throws `protocol` if it is invalid. */
 export function parseResource<T extends z.ZodMiniType>(
   path: string,
   body: unknown,
