@@ -24,23 +24,48 @@ export default {
       to: { path: "^worker/", pathNot: "^worker/core/" },
     },
     {
-      name: "features-are-on-top",
-      comment: "Only the table in main/ knows them, and what reads it.",
+      name: "documents-and-settings",
+      comment: "How files and settings are read. Knows none of those that have settings.",
       severity: "error",
-      from: {
-        path: "^worker/(machines|policy|config|sources|runtimes|kubernetes|listener|template|document)/",
-      },
-      to: { path: "^worker/(features|main|doctor|commands)/" },
+      from: { path: "^worker/(document|config)/" },
+      to: { path: "^worker/", pathNot: "^worker/(document|config)/" },
+    },
+    {
+      name: "parts-are-apart",
+      comment: "Each answers one question for the core, and could be replaced without the others.",
+      severity: "error",
+      from: { path: "^worker/(kubernetes|listener|machines|policy|sources)/" },
+      to: { path: "^worker/", pathNot: "^worker/($1|core|config|document)/" },
+    },
+    {
+      name: "runtimes-know-clusters-only",
+      severity: "error",
+      from: { path: "^worker/(runtimes|template|findings)/" },
+      to: { path: "^worker/", pathNot: "^worker/($1|kubernetes|core|config|document)/" },
+    },
+    {
+      name: "explanations-combine-parts",
+      severity: "error",
+      from: { path: "^worker/explain/" },
+      to: { path: "^worker/", pathNot: "^worker/(explain|policy|machines|runtimes|core|config|document)/" },
     },
     {
       name: "features-are-apart",
-      comment: "What two of them need is a service, or an offer (worker/features/feature.ts).",
+      comment:
+        "What two of them need is a service, or an offer (worker/features/feature.ts). Only main/ lists them.",
       severity: "error",
       from: { path: "^worker/features/([^/]+)/" },
       to: {
-        path: "^worker/(features/[^/]+|main|doctor|commands)/",
+        path: "^worker/(features/[^/]+|main|doctor|commands|explain|template)/",
         pathNot: "^worker/features/($1|shared)/",
       },
+    },
+    {
+      name: "main-composes",
+      comment: "Above it are only the commands and what they diagnose.",
+      severity: "error",
+      from: { path: "^worker/main/" },
+      to: { path: "^worker/(doctor|commands|explain|template)/" },
     },
     {
       name: "simulators-are-for-the-lab",

@@ -14,6 +14,8 @@ export interface WorkQueueOptions {
   readonly onFailure: (key: string, failure: Failure) => void;
   readonly clock: Clock;
   readonly concurrency: number;
+  /** The backoff per key. Default: like controller-runtime's rate limiter. */
+  readonly retry?: Backoff;
   /** Returns the tenant to which a key belongs, or undefined for the operator's own keys. See `SHARE`. */
   readonly tenantOf?: (key: string) => string | undefined;
 }
@@ -24,7 +26,6 @@ export interface WorkQueueOptions {
  */
 const SHARE = 0.75;
 
-/** The backoff per key, like controller-runtime's rate limiter. */
 const RETRY: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
 
 /** Created only once, because an abort without a reason creates an error with a stack. */
@@ -129,7 +130,7 @@ export class WorkQueue {
   }
 
   async #process(key: string, signal: AbortSignal): Promise<void> {
-    const { work, onFailure } = this.#options;
+    const { work, onFailure, retry = RETRY } = this.#options;
     try {
       await work(key, signal);
       this.#failures.delete(key);
@@ -137,7 +138,7 @@ export class WorkQueue {
       if (signal.aborted) return;
       const failures = (this.#failures.get(key) ?? 0) + 1;
       this.#failures.set(key, failures);
-      const waitMs = backoffMs(RETRY, failures);
+      const waitMs = backoffMs(retry, failures);
       onFailure(key, { thrown, failures, waitMs });
       this.addAfter(key, waitMs);
     } finally {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { REMEMBER_MS } from "../../worker/core/journal/journal.ts";
+import { REMEMBER_MS } from "../../worker/core/action/action-journal.ts";
 import type { PlannedFault } from "./fault-plan.ts";
 import type { Lab, LabWorker } from "./lab.ts";
 import type { Finding } from "./records.ts";

@@ -24,7 +24,12 @@ export const PARTS: Readonly<Record<string, Part>> = {
     testFiles: ["test/worker/core/reports/*.test.ts", "test/worker/core/run/outages.test.ts"],
   },
   journal: {
-    mutate: ["worker/core/journal/*.ts"],
+    mutate: [
+      "worker/core/journal/*.ts",
+      "worker/core/action/action-journal.ts",
+      "worker/core/action/entry.ts",
+      "worker/core/action/states.ts",
+    ],
     testFiles: ["test/worker/core/journal/*.test.ts", "test/system/worker/state-lock.test.ts"],
   },
   queue: { mutate: ["worker/core/queue/*.ts"], testFiles: ["test/worker/core/queue/*.test.ts"] },

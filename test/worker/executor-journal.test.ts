@@ -8,10 +8,10 @@ import {
   actionKey,
   WorkflowDeleted,
 } from "../../worker/core/action/action.ts";
+import { MemoryJournal } from "../../worker/core/action/action-journal.ts";
 import { bootTimeIn } from "../../worker/core/action/boot-time.ts";
+import type { JournalEntry, JournalPhase } from "../../worker/core/action/entry.ts";
 import { type ActionEvent, noObserver } from "../../worker/core/action/observer.ts";
-import type { JournalEntry, JournalPhase } from "../../worker/core/journal/entry.ts";
-import { MemoryJournal } from "../../worker/core/journal/memory-journal.ts";
 import {
   type Adoption,
   outputOptions,

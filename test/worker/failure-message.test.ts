@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { MemoryJournal } from "../../worker/core/journal/memory-journal.ts";
+import { MemoryJournal } from "../../worker/core/action/action-journal.ts";
 import { actionFolder } from "../../worker/runtimes/process/action-program.ts";
 import { ProcessRuntime } from "../../worker/runtimes/process/process-runtime.ts";
 import { executorLab } from "./core/run/executor-lab.ts";

@@ -1,18 +1,15 @@
-import { defined } from "../../shared/defined.ts";
 import { type CrossCheck, needs } from "../config/cross-check.ts";
-import type { ReadNamed } from "../config/part.ts";
-import { certificates, keyOfCertificate, type NamedText, type SecretFile } from "../config/pem.ts";
+import { type TlsSettings, tlsRules } from "../config/tls-files.ts";
 import { namesLoopback } from "./loopback.ts";
 
 /** The settings of an address that the worker serves. */
-export interface ServedAddress<Name extends string> {
+export interface ServedAddress<Name extends string> extends TlsSettings<Name> {
   readonly address: Name;
   readonly auth: Name;
   /** The settings for token files. */
   readonly tokens: readonly Name[];
-  readonly certificate: Name;
-  readonly key: Name;
-  readonly clientCa: Name;
+  /** The authorities of client certificates. */
+  readonly ca: Name;
   /** What anyone who reaches the address can do without authentication. */
   readonly risk: string;
 }
@@ -22,8 +19,8 @@ type Values<Name extends string> = Readonly<Record<Name, unknown>>;
 export function addressRules<Name extends string>(
   served: ServedAddress<Name>,
 ): readonly CrossCheck<Values<Name>>[] {
-  const { address, auth, tokens, certificate, key, clientCa, risk } = served;
-  const credentials = [...tokens, clientCa];
+  const { address, auth, tokens, certificate, key, ca, risk } = served;
+  const credentials = [...tokens, ca];
   const isAuthenticated = (settings: Values<Name>) =>
     credentials.some((name) => settings[name] !== undefined);
   return [
@@ -39,9 +36,8 @@ export function addressRules<Name extends string>(
       broken: (settings) => settings[auth] === "none" && isAuthenticated(settings),
       message: `is none, so ${listed(credentials, "and")} have no effect: remove one or the other`,
     },
-    needs(certificate, key, `needs its private key: set {${key}}`),
-    needs(key, certificate, `needs its certificate: set {${certificate}}`),
-    needs(clientCa, certificate, `needs TLS: set {${certificate}} and {${key}}`),
+    ...tlsRules(served),
+    needs(ca, certificate, `needs TLS: set {${certificate}} and {${key}}`),
   ];
 }
 
@@ -71,32 +67,4 @@ function isExposed(address: unknown): boolean {
 function listed(names: readonly string[], word: "and" | "or"): string {
   const shown = names.map((name) => `{${name}}`);
   return `${shown.slice(0, -1).join(", ")} ${word} ${shown.at(-1)}`;
-}
-
-/** The TLS files of a served address. */
-export interface TlsFiles {
-  /** The certificate with its chain; never without `key`. */
-  readonly certificate?: NamedText;
-  readonly key?: SecretFile;
-  readonly clientCa?: NamedText;
-}
-
-/** Reads and checks the files of an address's TLS. */
-export function readTlsFiles<Name extends string>(
-  names: ServedAddress<Name>,
-  settings: Readonly<Record<Name, unknown>>,
-  read: ReadNamed,
-): TlsFiles {
-  const pathOf = (name: Name) => {
-    const path = settings[name];
-    return typeof path === "string" ? path : undefined;
-  };
-  const textIn = (name: Name) =>
-    read(name, pathOf(name), (text, path) => ({ path, text: certificates(text) }));
-  const certificate = textIn(names.certificate);
-  const key = read(names.key, pathOf(names.key), (text, path) => ({
-    path,
-    text: keyOfCertificate(text, certificate),
-  }));
-  return defined({ certificate, key, clientCa: textIn(names.clientCa) });
 }

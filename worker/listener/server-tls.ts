@@ -5,7 +5,7 @@ import type { LogFields } from "../../shared/logger.ts";
 import { FileProblem, fileProblemOf, type ReadTextFile } from "../../shared/read-text-file.ts";
 import { belongTogether, certificates, type NamedText, privateKey } from "../config/pem.ts";
 import type { WatchedFile } from "../config/reload.ts";
-import type { TlsFiles } from "./served-address.ts";
+import type { TlsFiles } from "../config/tls-files.ts";
 
 /** Certificate, key and client authorities of a served address. They reload. */
 export class ServerTls {
@@ -20,12 +20,12 @@ export class ServerTls {
   constructor(files: TlsFiles, readFile: ReadTextFile) {
     this.#files = files;
     this.#readFile = readFile;
-    const { certificate, key, clientCa } = files;
+    const { certificate, key, ca } = files;
     this.#options = certificate &&
       key && {
         cert: certificate.text,
         key: key.text.reveal(),
-        ...defined({ ca: clientCa?.text }),
+        ...defined({ ca: ca?.text }),
         minVersion: "TLSv1.2",
       };
   }
@@ -36,7 +36,7 @@ export class ServerTls {
   }
 
   get asksForCertificates(): boolean {
-    return this.#files.clientCa !== undefined;
+    return this.#files.ca !== undefined;
   }
 
   /** Changes when connections that were accepted before must end. */
@@ -55,7 +55,7 @@ export class ServerTls {
   }
 
   watchedFiles(address: "http" | "pbnj"): readonly WatchedFile[] {
-    const { certificate, key, clientCa } = this.#files;
+    const { certificate, key, ca } = this.#files;
     const watched: WatchedFile[] = [];
     if (certificate && key) {
       // The other file of the pair may have changed as well and is reloaded next.
@@ -67,12 +67,12 @@ export class ServerTls {
         this.watch(`${address}-key-file`, { path: key.path, text: key.text.reveal() }, takeKey),
       );
     }
-    if (clientCa) {
+    if (ca) {
       const take = (text: string) => {
         this.#options = { ...this.#options, ca: certificates(text) };
         this.revoke();
       };
-      watched.push(this.watch(`${address}-client-ca-file`, clientCa, take));
+      watched.push(this.watch(`${address}-client-ca-file`, ca, take));
     }
     return watched;
   }

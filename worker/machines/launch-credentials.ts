@@ -9,8 +9,8 @@ import type { AccessReading, LaunchAccess } from "../core/ports/machines.ts";
 import type { MountedConnection } from "../core/ports/runtime.ts";
 import type { AuthGate } from "./auth-gate.ts";
 import type { ConnectionReading, Inventory } from "./inventory.ts";
+import { CLAIM_PREFIX } from "./inventory.ts";
 import { LearnedHints } from "./learned-hints.ts";
-import { CLAIM_PREFIX } from "./resolve-machine.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 
 export interface LaunchCredentialsOptions {

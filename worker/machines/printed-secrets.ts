@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defined } from "../../shared/defined.ts";
 import { FileProblem } from "../../shared/read-text-file.ts";
-import { readSecretText } from "./secret-text.ts";
+import { readSecretText } from "../document/secret-text.ts";
 
 const PrintedSecrets = z.strictObject({
   username: z.string().optional(),

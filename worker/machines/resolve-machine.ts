@@ -5,10 +5,10 @@ import { defined } from "../../shared/defined.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { type Action, type DirectAccess, namespaceOf } from "../core/action/action.ts";
 import type { HostAccess, MountedConnection } from "../core/ports/runtime.ts";
+import type { LabelledMachine } from "../document/labels.ts";
 import { machineNameOf } from "./agent-id.ts";
 import { directMachine } from "./direct-machine.ts";
-import type { ConnectionReading, Inventory, Machine } from "./inventory.ts";
-import type { LabelledMachine } from "./labels.ts";
+import { CLAIM_PREFIX, type ConnectionReading, type Inventory, type Machine } from "./inventory.ts";
 import { lockKeyOf, mayBeSameBmc, serviceLockKey } from "./lock-key.ts";
 import { pausedText } from "./pause.ts";
 
@@ -158,8 +158,6 @@ function fromAction(action: Asking): ResolvedMachine {
   return { ok: true, lockKey: lockKeyOf(host, ports) };
 }
 
-/** Prefix of the name of a HostClaim of Metal3, which represents its host. */
-export const CLAIM_PREFIX = "claim/";
 const CONNECTION_FILE = "BMC_CONNECTION_FILE";
 
 function given(action: Asking, name: string): string | undefined {

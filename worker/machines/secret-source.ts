@@ -3,10 +3,10 @@ import { open } from "node:fs/promises";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { checkFile, decodeText, FileProblem, fileProblemOf } from "../../shared/read-text-file.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
+import { LONGEST_SECRET_BYTES, readSecretText } from "../document/secret-text.ts";
 import type { Environment, SecretCommand } from "./run-secret-command.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 import { readFolder } from "./secret-directory.ts";
-import { LONGEST_SECRET_BYTES, readSecretText } from "./secret-text.ts";
 
 /** The source of secrets: its key in the inventory and the value of the key. Paths are absolute. */
 export type SecretSource =

@@ -5,6 +5,8 @@ import { readTextFile } from "../../shared/read-text-file.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { Environment } from "../../shared/tracing/variables.ts";
 import { reloadFiles } from "../config/reload.ts";
+import { actionEntries } from "../core/action/action-journal.ts";
+import type { JournalEntry } from "../core/action/entry.ts";
 import { Journal } from "../core/journal/journal.ts";
 import { type StateDirectory, StateDirectoryProblem } from "../core/journal/state-directory.ts";
 import { type LaneControl, laneFields, Worker } from "../core/lanes/worker.ts";
@@ -187,7 +189,7 @@ export async function openWorker(
 
 interface OpenedParts {
   readonly worker: Worker;
-  readonly journal: Journal;
+  readonly journal: Journal<JournalEntry>;
   readonly features: FeatureParts;
   readonly facts: WorkerFacts;
   readonly config: WorkerConfig;
@@ -199,7 +201,7 @@ interface OpenedParts {
 /** A worker with its features. */
 export class OpenedWorker {
   readonly worker: Worker;
-  readonly journal: Journal;
+  readonly journal: Journal<JournalEntry>;
   readonly #parts: OpenedParts;
   #listener: HttpListener | undefined;
 
@@ -252,9 +254,9 @@ async function openJournal(
   log: Logger,
   observer: WorkerObservers,
   clock: Clock,
-): Promise<Journal> {
+): Promise<Journal<JournalEntry>> {
   try {
-    return await Journal.open({ directory, clock, log, observer, verify });
+    return await Journal.open({ directory, kind: actionEntries, clock, log, observer, verify });
   } catch (thrown) {
     const text = `the journal ${directory} cannot be opened: ${textOf(thrown)}`;
     throw new StateDirectoryProblem(text, { cause: thrown });

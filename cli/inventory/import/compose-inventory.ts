@@ -5,10 +5,10 @@ import { valueProblems } from "../../../shared/document/issue-problems.ts";
 import type { Checked, Problem } from "../../../shared/document/problem.ts";
 import { printable } from "../../../shared/printable.ts";
 import { fileProblemOf, readTextFile } from "../../../shared/read-text-file.ts";
+import { readSecretText } from "../../../worker/document/secret-text.ts";
 import { MachineEntry, refusedKeys } from "../../../worker/machines/inventory-schema.ts";
 import { mergeDefaults } from "../../../worker/machines/merge-defaults.ts";
 import { parseEntries } from "../../../worker/machines/parse-inventory.ts";
-import { readSecretText } from "../../../worker/machines/secret-text.ts";
 import type { Imported, ImportedMachine, SecretFile } from "./imported-machine.ts";
 
 const MOST_MACHINES = 50_000;

@@ -4,6 +4,7 @@ import type { Checked, Problem } from "../../../shared/document/problem.ts";
 import { parseYaml, type YamlDocument } from "../../../shared/document/yaml-document.ts";
 import { decodeText, FileProblem, fileProblemOf } from "../../../shared/read-text-file.ts";
 import { Secret } from "../../../shared/secret.ts";
+import { readSecretText } from "../../../worker/document/secret-text.ts";
 import {
   type ConnectionSource,
   connectionDocument,
@@ -12,7 +13,6 @@ import { describeMachine } from "../../../worker/features/cluster-machines/descr
 import { withMetadata } from "../../../worker/features/cluster-machines/paused.ts";
 import { loginUse } from "../../../worker/features/cluster-machines/secret-uses.ts";
 import { apiVersionOf, KINDS, keyOf, type ObjectName } from "../../../worker/kubernetes/client/kinds.ts";
-import { readSecretText } from "../../../worker/machines/secret-text.ts";
 import { type Imported, type ImportedMachine, refusedInput } from "./imported-machine.ts";
 
 const KubernetesObject = z.object({

@@ -3,6 +3,7 @@ import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { catalogue } from "../../../actions/catalogue.ts";
+import { actionEntries } from "../../../worker/core/action/action-journal.ts";
 import { decodeEntry } from "../../../worker/core/journal/entry-text.ts";
 import { StateDisk } from "../../chaos/state-disk.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
@@ -280,7 +281,7 @@ async function launchedProcesses(stage: Stage): Promise<readonly number[]> {
   const names = (await readdir(directory)).filter((name) => name.endsWith(".json"));
   const texts = await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")));
   return texts.flatMap((text) => {
-    const read = decodeEntry(text);
+    const read = decodeEntry(text, actionEntries);
     const pid = read.ok && "handle" in read.entry ? read.entry.handle?.["pid"] : undefined;
     return typeof pid === "number" ? [pid] : [];
   });

@@ -8,9 +8,11 @@ import powerOff from "../../../actions/power-off/action.ts";
 import { readBashWords } from "../../../cli/complete.ts";
 import { parseArguments } from "../../../shared/contract/given.ts";
 import { decodeText, FileProblem } from "../../../shared/read-text-file.ts";
+import { actionEntries } from "../../../worker/core/action/action-journal.ts";
 import { parseBootTime } from "../../../worker/core/action/boot-time.ts";
 import { hardwareSeen } from "../../../worker/core/action/hardware-seen.ts";
 import { decodeEntry, encodeEntry } from "../../../worker/core/journal/entry-text.ts";
+import { readSecretText } from "../../../worker/document/secret-text.ts";
 import { folderName, isFolderName } from "../../../worker/features/action-log/names.ts";
 import {
   describeHardware,
@@ -30,7 +32,6 @@ import { namesLoopback } from "../../../worker/listener/loopback.ts";
 import { lockKeyOf, serviceLockKey } from "../../../worker/machines/lock-key.ts";
 import { parsePrinted } from "../../../worker/machines/printed-secrets.ts";
 import { lastErrorLine } from "../../../worker/machines/run-secret-command.ts";
-import { readSecretText } from "../../../worker/machines/secret-text.ts";
 import { matchesImagePattern } from "../../../worker/policy/image-rule.ts";
 import { Policy } from "../../../worker/policy/policy.ts";
 import { volumeProblem } from "../../../worker/policy/volume-rule.ts";
@@ -276,7 +277,7 @@ export const workerTargets: readonly Target[] = [
     tokens: [...JSON_TOKENS, "}\n{", '"phase":"ended",', '"handle":{', '"version":1,', '"checksum":'],
     around: [[`${JSON.stringify(entryOf("a1", "launched")).slice(0, -2)},`, "}}"]],
     longest: 64 * 1_024,
-    call: decodeEntry,
+    call: (text) => decodeEntry(text, actionEntries),
   },
   {
     name: "wildcard",

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { expect, vi } from "vitest";
 import type { SimulatedMachineOptions } from "../../../simulators/machine.ts";
 import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
-import type { JournalEntry } from "../../../worker/core/journal/entry.ts";
+import { actionEntries } from "../../../worker/core/action/action-journal.ts";
+import type { JournalEntry } from "../../../worker/core/action/entry.ts";
 import { decodeEntry } from "../../../worker/core/journal/entry-text.ts";
 import { LABEL_VARIABLE } from "../../../worker/runtimes/process/process-spec.ts";
 import { processesWith } from "../../../worker/runtimes/process/process-table.ts";
@@ -103,7 +104,7 @@ export async function crashLab({ machine = {}, registry, argv = [], entry = {} }
       return Promise.all(
         names.map(async (name) => {
           if (!name.endsWith(".json")) return name;
-          const decoded = decodeEntry(await readFile(join(directory, name), "utf8"));
+          const decoded = decodeEntry(await readFile(join(directory, name), "utf8"), actionEntries);
           return decoded.ok ? decoded.entry : `${name} ${decoded.problem}`;
         }),
       );

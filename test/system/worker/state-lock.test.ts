@@ -6,6 +6,7 @@ import { execa } from "execa";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { LogFields } from "../../../shared/logger.ts";
 import { silentLogger } from "../../../shared/logger.ts";
+import { actionEntries } from "../../../worker/core/action/action-journal.ts";
 import { Journal } from "../../../worker/core/journal/journal.ts";
 import { openStateDirectory } from "../../../worker/core/journal/state-directory.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
@@ -64,7 +65,13 @@ describe("a state directory whose lock file is deleted", () => {
   it("is locked again before anything is launched", async () => {
     const { path, state, taken } = await held();
     const { journal: directory, verify } = state;
-    const journal = await Journal.open({ directory, clock: scaledClock(FACTOR), log: silentLogger, verify });
+    const journal = await Journal.open({
+      directory,
+      kind: actionEntries,
+      clock: scaledClock(FACTOR),
+      log: silentLogger,
+      verify,
+    });
     await rm(join(path, "lock"));
 
     await Promise.all([journal.write(entryOf("a1")), journal.write(entryOf("a2"))]);
@@ -75,7 +82,13 @@ describe("a state directory whose lock file is deleted", () => {
   it("launches nothing more once another worker has it, and its worker stops", async () => {
     const { path, state, taken } = await held();
     const { journal: directory, verify } = state;
-    const journal = await Journal.open({ directory, clock: scaledClock(FACTOR), log: silentLogger, verify });
+    const journal = await Journal.open({
+      directory,
+      kind: actionEntries,
+      clock: scaledClock(FACTOR),
+      log: silentLogger,
+      verify,
+    });
     await rm(join(path, "lock"));
 
     const other = await opened(path);

@@ -280,9 +280,9 @@ describe("TLS to the server", () => {
     });
 
     expect(found).toEqual([
-      `--grpc-ca-file: ${junk} holds a certificate that cannot be read`,
       `--grpc-client-cert-file: ${grpcClientCertFile} holds no PEM certificate`,
       `--grpc-client-key-file: ${grpcClientCertFile} holds no PEM private key without a passphrase`,
+      `--grpc-ca-file: ${junk} holds a certificate that cannot be read`,
     ]);
     expect(found.join()).not.toContain(CANARY);
   });

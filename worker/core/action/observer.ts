@@ -1,4 +1,5 @@
 import type { Progress } from "../../../shared/contract/progress.ts";
+import type { JournalSeen } from "../journal/journal.ts";
 import {
   type ActionId,
   type ActionState,
@@ -91,12 +92,6 @@ export interface SpansSeen {
   readonly action: SeenAction;
   /** One line of OTLP as JSON, redacted. */
   readonly text: string;
-}
-
-export interface JournalSeen {
-  readonly step: "write" | "remove";
-  readonly ok: boolean;
-  readonly durationMs: number;
 }
 
 /**

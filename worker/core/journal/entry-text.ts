@@ -1,65 +1,64 @@
 import { createHash } from "node:crypto";
-import { z } from "zod";
-import { actionKey } from "../action/action.ts";
-import { JournalEntry, type JournalPhase } from "./entry.ts";
+import { join } from "node:path";
+import { FileProblem, readOwnFile } from "../../../shared/read-text-file.ts";
+import type { DecodedEntry, EntryKind, Stored } from "./entry-kind.ts";
 
-/** Version 1 had no checksum, and both earlier ones were one indented object in the whole file. */
-const ENTRY_VERSION = 4;
-/** The version before knew all phases but two: an earlier worker can read the entries of the others. */
-const EARLIER_VERSION = 3;
-const NEWER_PHASES: ReadonlySet<string> = new Set(["rejected", "dropped"] satisfies JournalPhase[]);
-const WITHOUT_CHECKSUM = 1;
-const KnownVersion = z.int().min(WITHOUT_CHECKSUM).max(ENTRY_VERSION);
+const ENTRY_VERSION = 1;
+export const ENTRY_ENDING = ".json";
+/** A step is about a kilobyte; a larger file is not from a worker. */
+export const LARGEST_ENTRY_BYTES = 64 * 1024;
+const KEY_NAME = /^([0-9a-f]{32})\.json$/;
 
-export type DecodedEntry =
-  /** `doubt` is a problem, too: what followed the entry is lost. */
-  | { readonly ok: true; readonly entry: JournalEntry; readonly doubt?: string }
-  /** In a sentence, `problem` follows the name of the file. */
-  | { readonly ok: false; readonly problem: string };
+/** The key in the name of an entry's file; undefined for other names. */
+export function keyOfName(name: string): string | undefined {
+  return KEY_NAME.exec(name)?.[1];
+}
+
+/** Never rejects, whatever kind of file it is. */
+export async function readEntry<Entry extends Stored>(
+  directory: string,
+  name: string,
+  kind: EntryKind<Entry>,
+): Promise<DecodedEntry<Entry>> {
+  try {
+    return decodeEntry(await readOwnFile(join(directory, name), LARGEST_ENTRY_BYTES), kind);
+  } catch (thrown) {
+    if (thrown instanceof FileProblem) return { ok: false, problem: thrown.message };
+    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : String(thrown);
+    return { ok: false, problem: `cannot be read (${code})` };
+  }
+}
 
 /** A line of JSON with a version and a checksum of everything. */
-export function encodeEntry(entry: JournalEntry): string {
-  const content = { version: NEWER_PHASES.has(entry.phase) ? ENTRY_VERSION : EARLIER_VERSION, ...entry };
+export function encodeEntry(entry: Stored): string {
+  const content = { version: ENTRY_VERSION, ...entry };
   return `${JSON.stringify({ ...content, checksum: checksumOf(content) })}\n`;
 }
 
 /**
- * Reads the last complete step of a file, or the whole file of an earlier version. A step is written before it is taken; but a file
- * that was cut off later looks the same, so that it is in doubt whether an action was launched.
+ * Reads the last complete step of a file. A step is written before it is taken; but a file that was cut off later looks the same, so
+ * that it is in doubt whether a guarded step was followed by another.
  */
-export function decodeEntry(text: string): DecodedEntry {
+export function decodeEntry<Entry extends Stored>(text: string, kind: EntryKind<Entry>): DecodedEntry<Entry> {
   const end = text.lastIndexOf("\n");
-  if (end < 0 || text.startsWith("{\n")) return decodeStep(text);
-  const last = decodeStep(text.slice(text.lastIndexOf("\n", end - 1) + 1, end));
+  if (end < 0) return decodeStep(text, kind);
+  const last = decodeStep(text.slice(text.lastIndexOf("\n", end - 1) + 1, end), kind);
   const isCut = end < text.length - 1;
-  const isInDoubt = isCut && last.ok && last.entry.phase === "launching";
-  return isInDoubt ? { ...last, doubt: "ends within the step after launching" } : last;
+  if (!isCut || !last.ok || !kind.ruleOf(last.entry).isGuarded) return last;
+  return { ...last, doubt: "ends within its second step" };
 }
 
-function decodeStep(text: string): DecodedEntry {
+function decodeStep<Entry>(text: string, { parse }: EntryKind<Entry>): DecodedEntry<Entry> {
   const value = jsonObjectOf(text);
   if (value === undefined) return { ok: false, problem: "is not JSON" };
-  const { version, ...content } = value;
-  const known = KnownVersion.safeParse(version);
-  if (!known.success) {
-    const isNewer = typeof version === "number" && version > ENTRY_VERSION;
-    const newer = `has version ${version}: this worker reads up to ${ENTRY_VERSION}`;
-    return { ok: false, problem: isNewer ? newer : "has no known version" };
+  const { checksum, ...content } = value;
+  const { version, ...entry } = content;
+  if (version !== ENTRY_VERSION) {
+    const other = `has version ${version}: this worker reads version ${ENTRY_VERSION}`;
+    return { ok: false, problem: typeof version === "number" ? other : "has no known version" };
   }
-  const hasChecksum = known.data > WITHOUT_CHECKSUM;
-  const { checksum, ...about } = content;
-  if (hasChecksum && checksum !== checksumOf({ version, ...about })) {
-    return { ok: false, problem: "does not match its checksum" };
-  }
-  const parsed = JournalEntry.safeParse(hasChecksum ? about : content);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    return { ok: false, problem: `is damaged: ${issue?.path.join(".") || "it"}: ${issue?.message}` };
-  }
-  if (parsed.data.key !== actionKey(parsed.data.action)) {
-    return { ok: false, problem: "holds a key that is not its action's" };
-  }
-  return { ok: true, entry: parsed.data };
+  if (checksum !== checksumOf(content)) return { ok: false, problem: "does not match its checksum" };
+  return parse(entry);
 }
 
 /** Detects damage, not forgery. */

@@ -4,57 +4,37 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { makeFolder } from "../../../shared/make-folder.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { JournalSeen, Observers } from "../action/observer.ts";
 import { appendText, overwriteTextFile, PART, replaceTextFile, SyncedFolder } from "./durable-file.ts";
-import { isSettled, type JournalEntry } from "./entry.ts";
-import { encodeEntry } from "./entry-text.ts";
-import { ENTRY_ENDING, keyOfName, LARGEST_ENTRY_BYTES, readEntry } from "./read-entry.ts";
-import { mustLast } from "./states.ts";
+import type { EntryKind, EntryStore, Remembered, StorageRule, Stored } from "./entry-kind.ts";
+import { ENTRY_ENDING, encodeEntry, keyOfName, LARGEST_ENTRY_BYTES, readEntry } from "./entry-text.ts";
 
-export interface ActionJournal {
-  find(key: string): JournalEntry | undefined;
-  /**
-   * The problem of a damaged entry: its action may have been launched, and how it ended is unknown. `find` may still know how it
-   * began. In a sentence, it follows "the entry".
-   */
-  damageOf(key: string): string | undefined;
-  /** How long ago the entry was written, by the monotonic clock; 0 without an entry. */
-  ageMs(key: string): number;
-  /** Entries of actions whose end the server may not know yet, the oldest first. */
-  unfinished(): readonly JournalEntry[];
-  /**
-   * Rejects with a system error, such as that of a full disk; the previous file then remains. An end and its acknowledgement
-   * are kept in memory all the same.
-   */
-  write(entry: JournalEntry): Promise<void>;
-  remove(key: string): Promise<void>;
+/** A step of the journal, for observers. */
+export interface JournalSeen {
+  readonly step: "write" | "remove";
+  readonly ok: boolean;
+  readonly durationMs: number;
 }
 
-export interface JournalOptions {
+export interface JournalOptions<Entry> {
   /** Only the journal's; created if it is missing. */
   readonly directory: string;
+  readonly kind: EntryKind<Entry>;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly observer?: Pick<Observers, "journal">;
-  /** Called before a launch is recorded; rejects when another worker may own the directory. */
+  readonly observer?: { journal(seen: JournalSeen): void };
+  /** Called before a guarded entry is written; rejects when another worker may own the directory. */
   readonly verify?: () => Promise<void>;
 }
 
-/**
- * How long an entry is remembered once its end is settled: a start that arrives late, an old cache, or a workflow that is found again may make
- * the server serve the action again, also after an outage of days.
- */
-export const REMEMBER_MS = 7 * 24 * 60 * 60_000;
-/** Acknowledged entries, and dropped ones; the number of the others is limited by the actions that run. */
-const MOST_REMEMBERED = 5_000;
 const READ_AT_ONCE = 64;
 const MOST_SET_ASIDE = 100;
 const SET_ASIDE = "set-aside";
 /** A damaged disk must not flood the log. */
 const MOST_WARNED = 20;
 
-interface Kept {
-  readonly entry: JournalEntry;
+interface Kept<Entry> {
+  readonly entry: Entry;
+  readonly remembered: Remembered | undefined;
   /** By the monotonic clock: setting the clock must not make the worker forget too early or never. */
   readonly writtenMs: number;
 }
@@ -68,16 +48,14 @@ interface Appendable {
 }
 
 /**
- * One small file per action with a line for each step, of which the last one counts, so that the next worker can continue after a
+ * One small file per key with a line for each step, of which the last one counts, so that the next worker can continue after a
  * crash at any step. Entries are in memory, too; only `open` reads files.
  */
-export class Journal implements ActionJournal {
-  readonly #options: JournalOptions;
+export class Journal<Entry extends Stored> implements EntryStore<Entry> {
+  readonly #options: JournalOptions<Entry>;
   readonly #folder: SyncedFolder;
-  /** By key, in the order of writing. */
-  readonly #unfinished = new Map<string, Kept>();
-  /** Entries whose end is settled, by key, in the order of writing. */
-  readonly #settled = { acknowledged: new Map<string, Kept>(), dropped: new Map<string, Kept>() };
+  /** By the group of those that are only remembered, and by key, in the order of writing. */
+  readonly #groups = new Map<string | undefined, Map<string, Kept<Entry>>>();
   /** By key. */
   readonly #appendable = new Map<string, Appendable>();
   /** By key, the problems of damaged entries. */
@@ -86,7 +64,7 @@ export class Journal implements ActionJournal {
   readonly #steps = new Map<string, Promise<void>>();
   #pruning: Promise<void> | undefined;
 
-  private constructor(options: JournalOptions) {
+  private constructor(options: JournalOptions<Entry>) {
     this.#options = options;
     this.#folder = new SyncedFolder(options.directory);
   }
@@ -95,11 +73,11 @@ export class Journal implements ActionJournal {
    * Reads the files of an earlier worker. Damaged entries stay in place; files with foreign names are set aside. `prune` removes
    * what is remembered no longer. Rejects with a system error when the directory cannot be read.
    */
-  static async open(options: JournalOptions): Promise<Journal> {
-    const { directory } = options;
+  static async open<Entry extends Stored>(options: JournalOptions<Entry>): Promise<Journal<Entry>> {
+    const { directory, kind } = options;
     const journal = new Journal(options);
     await makeFolder(join(directory, SET_ASIDE), 0o700);
-    const found: JournalEntry[] = [];
+    const found: Entry[] = [];
     const doubts = new Map<string, string>();
     const names: string[] = [];
     for (const name of (await readdir(directory)).toSorted()) {
@@ -109,7 +87,7 @@ export class Journal implements ActionJournal {
       } else if (keyOfName(name) === undefined) await journal.#setAside(name);
       else names.push(name);
     }
-    for await (const [name, read] of readEntries(directory, names)) {
+    for await (const [name, read] of readEntries(directory, names, kind)) {
       const key = keyOfName(name) ?? "";
       if (read.ok && read.entry.key === key) {
         found.push(read.entry);
@@ -125,14 +103,14 @@ export class Journal implements ActionJournal {
     for (const [key, doubt] of doubts) journal.#damaged.set(key, doubt);
     journal.#warnOfDamage();
     const nowMs = options.clock.now();
-    for (const entry of found.toSorted((one, other) => writtenAt(one) - writtenAt(other))) {
+    for (const entry of found.toSorted((one, other) => kind.writtenAt(one) - kind.writtenAt(other))) {
       // By the wall clock; 0 for an entry from the future, which is there if the clock was set back.
-      journal.#keep(entry, Math.max(0, nowMs - writtenAt(entry)));
+      journal.#keep(entry, Math.max(0, nowMs - kind.writtenAt(entry)));
     }
     return journal;
   }
 
-  find(key: string): JournalEntry | undefined {
+  find(key: string): Entry | undefined {
     const kept = this.#kept(key);
     return kept && this.#isStale(kept) ? undefined : kept?.entry;
   }
@@ -142,22 +120,24 @@ export class Journal implements ActionJournal {
     return kept ? this.#options.clock.monotonicMs() - kept.writtenMs : 0;
   }
 
-  unfinished(): readonly JournalEntry[] {
-    return [...this.#unfinished.values()].map(({ entry }) => entry);
+  unfinished(): readonly Entry[] {
+    return [...(this.#groups.get(undefined)?.values() ?? [])].map(({ entry }) => entry);
   }
 
   damageOf(key: string): string | undefined {
     return this.#damaged.get(key);
   }
 
-  async write(entry: JournalEntry): Promise<void> {
+  /** What must be kept is kept in memory, also if it rejects. */
+  async write(entry: Entry): Promise<void> {
     await this.#inOrder(entry.key, () => this.#seen("write", () => this.#write(entry)));
-    if (isSettled(entry)) await this.prune();
+    if (this.#ruleOf(entry).remembered) await this.prune();
   }
 
-  async #write(entry: JournalEntry): Promise<void> {
-    if (entry.phase === "launching") await this.#options.verify?.();
-    if ("end" in entry) this.#keep(entry);
+  async #write(entry: Entry): Promise<void> {
+    const { isGuarded, mustBeKept, remembered } = this.#ruleOf(entry);
+    if (isGuarded) await this.#options.verify?.();
+    if (mustBeKept) this.#keep(entry);
     const text = encodeEntry(entry);
     if (Buffer.byteLength(text) > LARGEST_ENTRY_BYTES) {
       throw new Error(`the journal entry of ${entry.key} would be larger than ${LARGEST_ENTRY_BYTES} bytes`);
@@ -165,14 +145,14 @@ export class Journal implements ActionJournal {
     try {
       await this.#keepDamaged(entry.key);
       const file = await this.#store(entry, text);
-      // Another run of the action starts a new file.
-      if (!isSettled(entry)) this.#appendable.set(entry.key, file);
+      // What is written after an entry that nothing follows starts a new file.
+      if (!remembered) this.#appendable.set(entry.key, file);
       this.#damaged.delete(entry.key);
     } catch (thrown) {
       const isNew = !this.#kept(entry.key) && !this.#damaged.has(entry.key);
-      // It is not launched, but the file may be there: its folder could not be synced.
-      if (entry.phase === "launching" && isNew) await this.#removeFile(entry.key).catch(() => undefined);
-      if (!isSettled(entry)) throw thrown;
+      // Nothing is done, but the file may be there: its folder could not be synced.
+      if (isNew) await this.#removeFile(entry.key).catch(() => undefined);
+      if (!remembered) throw thrown;
       // A disk that does not even take that allows removing the file; the entry is in memory.
       await this.#removeFile(entry.key);
     }
@@ -180,9 +160,9 @@ export class Journal implements ActionJournal {
   }
 
   /** Appends to the file, or replaces it: a file of an earlier worker, a damaged one, and one that does not take the line. */
-  async #store(entry: JournalEntry, text: string): Promise<Appendable> {
+  async #store(entry: Entry, text: string): Promise<Appendable> {
     const path = this.#path(entry.key);
-    const sync = mustLast(entry);
+    const { isSynced: sync, mustBeKept } = this.#ruleOf(entry);
     const file = this.#appendable.get(entry.key);
     this.#appendable.delete(entry.key);
     const length = (file?.length ?? 0) + Buffer.byteLength(text);
@@ -195,12 +175,11 @@ export class Journal implements ActionJournal {
         // The error of replacing it tells more.
       }
     }
-    // The end that it replaces may be on the disk: a power loss must not leave less than that.
-    const isSynced = sync || "end" in entry;
+    // What it replaces may be on the disk, and must be kept as well: a power loss must not leave less than that.
+    const isSynced = sync || mustBeKept;
     const folder = isSynced ? this.#folder : undefined;
     await replaceTextFile(path, text, folder).catch((thrown: unknown) => {
-      if (!("end" in entry) || this.#damaged.has(entry.key)) throw thrown;
-      // Forgotten, it could run again: a full disk takes it over the entry before it.
+      if (!mustBeKept || this.#damaged.has(entry.key)) throw thrown;
       return overwriteTextFile(path, text, folder).catch(() => Promise.reject(thrown));
     });
     return { length: Buffer.byteLength(text), isNameSynced: isSynced };
@@ -260,21 +239,29 @@ export class Journal implements ActionJournal {
     }
   }
 
-  #keep(entry: JournalEntry, agoMs = 0): void {
+  #ruleOf(entry: Entry): StorageRule {
+    return this.#options.kind.ruleOf(entry);
+  }
+
+  #keep(entry: Entry, agoMs = 0): void {
     this.#forget(entry.key);
-    const entries = isSettled(entry) ? this.#settled[entry.phase] : this.#unfinished;
-    entries.set(entry.key, { entry, writtenMs: this.#options.clock.monotonicMs() - agoMs });
+    const { remembered } = this.#ruleOf(entry);
+    const group = this.#groups.get(remembered?.group) ?? new Map<string, Kept<Entry>>();
+    this.#groups.set(remembered?.group, group);
+    const writtenMs = this.#options.clock.monotonicMs() - agoMs;
+    group.set(entry.key, { entry, remembered, writtenMs });
   }
 
   #forget(key: string): void {
-    this.#unfinished.delete(key);
-    this.#settled.acknowledged.delete(key);
-    this.#settled.dropped.delete(key);
+    for (const group of this.#groups.values()) group.delete(key);
   }
 
-  #kept(key: string): Kept | undefined {
-    const { acknowledged, dropped } = this.#settled;
-    return this.#unfinished.get(key) ?? acknowledged.get(key) ?? dropped.get(key);
+  #kept(key: string): Kept<Entry> | undefined {
+    for (const group of this.#groups.values()) {
+      const kept = group.get(key);
+      if (kept) return kept;
+    }
+    return undefined;
   }
 
   /** Only warns of a file that cannot be moved, such as on a read-only file system. */
@@ -306,29 +293,18 @@ export class Journal implements ActionJournal {
   }
 
   /**
-   * Forgets entries that are remembered no longer. One at a time: actions that end meanwhile wait for it instead of forgetting the
-   * same entries again. Never rejects.
+   * Forgets entries that are remembered no longer. One at a time: entries that are written meanwhile wait for it instead of forgetting
+   * the same ones again. Never rejects.
    */
   prune(): Promise<void> {
-    const { acknowledged, dropped } = this.#settled;
-    this.#pruning ??= this.#forgetOldest(acknowledged)
-      .then(() => this.#forgetOldest(dropped))
-      .finally(() => {
-        this.#pruning = undefined;
-      });
+    this.#pruning ??= this.#forgetOldest().finally(() => {
+      this.#pruning = undefined;
+    });
     return this.#pruning;
   }
 
-  async #forgetOldest(settled: ReadonlyMap<string, Kept>): Promise<void> {
-    const forgotten: Kept[] = [];
-    const surplus = settled.size - MOST_REMEMBERED;
-    // The oldest come first: after one that stays, all stay.
-    for (const kept of settled.values()) {
-      if (forgotten.length >= surplus && !this.#isStale(kept)) break;
-      forgotten.push(kept);
-    }
-    for (const kept of forgotten) {
-      const { key } = kept.entry;
+  async #forgetOldest(): Promise<void> {
+    for (const { key, kept } of [...this.#groups.values()].flatMap((group) => this.#surplus(group))) {
       // The entry may have been written again meanwhile.
       const isSame = () => this.#kept(key) === kept;
       const removed = this.#inOrder(key, async () => (isSame() ? this.#remove(key) : undefined));
@@ -337,8 +313,20 @@ export class Journal implements ActionJournal {
     }
   }
 
-  #isStale({ entry, writtenMs }: Kept): boolean {
-    return isSettled(entry) && this.#options.clock.monotonicMs() - writtenMs > REMEMBER_MS;
+  /** The entries of a group that are remembered no longer. */
+  #surplus(group: ReadonlyMap<string, Kept<Entry>>) {
+    const surplus: { readonly key: string; readonly kept: Kept<Entry> }[] = [];
+    // The oldest come first: after one that stays, all stay.
+    for (const [key, kept] of group) {
+      const isOneOfTheNewest = group.size - surplus.length <= (kept.remembered?.most ?? group.size);
+      if (isOneOfTheNewest && !this.#isStale(kept)) break;
+      surplus.push({ key, kept });
+    }
+    return surplus;
+  }
+
+  #isStale({ remembered, writtenMs }: Kept<Entry>): boolean {
+    return remembered !== undefined && this.#options.clock.monotonicMs() - writtenMs > remembered.ms;
   }
 
   #path(key: string): string {
@@ -347,10 +335,16 @@ export class Journal implements ActionJournal {
 }
 
 /** In the order of the names, some at a time. */
-async function* readEntries(directory: string, names: readonly string[]) {
+async function* readEntries<Entry extends Stored>(
+  directory: string,
+  names: readonly string[],
+  kind: EntryKind<Entry>,
+) {
   for (let at = 0; at < names.length; at += READ_AT_ONCE) {
     const some = names.slice(at, at + READ_AT_ONCE);
-    yield* await Promise.all(some.map(async (name) => [name, await readEntry(directory, name)] as const));
+    yield* await Promise.all(
+      some.map(async (name) => [name, await readEntry(directory, name, kind)] as const),
+    );
   }
 }
 
@@ -363,9 +357,4 @@ async function thinOut(folder: string): Promise<void> {
 
 function ignoreMissing(thrown: unknown): void {
   if (!(thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT")) throw thrown;
-}
-
-function writtenAt(entry: JournalEntry): number {
-  if (entry.phase === "acknowledged") return Date.parse(entry.acknowledgedAt);
-  return Date.parse(entry.phase === "dropped" ? entry.droppedAt : entry.startedAt);
 }

@@ -13,9 +13,9 @@ import {
   type RunningStatus,
 } from "../action/action.ts";
 import { bootTimeIn } from "../action/boot-time.ts";
+import { type EntryFacts, entryIn, isUnreported, type JournalEntry, statusOf } from "../action/entry.ts";
 import { type SeenAction, seenAction } from "../action/observer.ts";
-import { type EntryFacts, entryIn, isUnreported, type JournalEntry, statusOf } from "../journal/entry.ts";
-import { type ActionEvent, type ActionState, STATES } from "../journal/states.ts";
+import { type ActionEvent, type ActionState, STATES } from "../action/states.ts";
 import type { Target } from "../ports/machines.ts";
 import { type EndedAction, type LaunchHandle, LaunchNotRecorded, type Need } from "../ports/runtime.ts";
 import type { Source } from "../ports/source.ts";

@@ -3,7 +3,7 @@ import { type Redactor, redactor } from "../../../shared/secret-forms.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import type { Outcome } from "../action/action.ts";
 import { bootTime, msBetween, parseBootTime } from "../action/boot-time.ts";
-import { isUnreported, type JournalEntry } from "../journal/entry.ts";
+import { isUnreported, type JournalEntry } from "../action/entry.ts";
 import { failedAction } from "../ports/outcome.ts";
 import type { Adoption } from "../ports/runtime.ts";
 import { ActionOutput } from "./action-output.ts";

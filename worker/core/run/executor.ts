@@ -1,5 +1,5 @@
 import { type Action, actionKey, type Outcome } from "../action/action.ts";
-import { isSettled, isUnreported, type UnreportedEntry } from "../journal/entry.ts";
+import { isSettled, isUnreported, type UnreportedEntry } from "../action/entry.ts";
 import type { Need } from "../ports/runtime.ts";
 import { ReportQueue } from "../reports/report-queue.ts";
 import { ActionRun } from "./action-run.ts";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { textOf } from "../../../shared/text-of.ts";
 import { type Action, fieldsOf, type LogFields } from "../action/action.ts";
-import { isSettled, isUnreported, type JournalEntry, type SettledEntry } from "../journal/entry.ts";
+import { isSettled, isUnreported, type JournalEntry, type SettledEntry } from "../action/entry.ts";
 import type { ActionRun } from "./action-run.ts";
 import type { RunServices, StopSignals } from "./services.ts";
 

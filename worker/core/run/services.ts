@@ -1,8 +1,8 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { type Action, actionKey } from "../action/action.ts";
+import type { ActionJournal } from "../action/action-journal.ts";
 import type { Observers, SeenAction } from "../action/observer.ts";
-import type { ActionJournal } from "../journal/journal.ts";
 import type { Machines } from "../ports/machines.ts";
 import type { EarlierRun, Runtime } from "../ports/runtime.ts";
 import type { Source } from "../ports/source.ts";

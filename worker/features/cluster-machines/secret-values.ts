@@ -2,10 +2,10 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { decodeText, fileProblemOf } from "../../../shared/read-text-file.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import { readSecretText } from "../../document/secret-text.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { KINDS, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { KubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
-import { readSecretText } from "../../machines/secret-text.ts";
 
 export type SecretReader = Pick<Cluster, "get">;
 

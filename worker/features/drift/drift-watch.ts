@@ -1,17 +1,14 @@
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import type { Clock } from "../../../shared/clock.ts";
-import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import type { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
-import { WorkQueue } from "../../../shared/work-queue.ts";
 import type { Observer } from "../../core/action/observer.ts";
 import type { Inventory } from "../../machines/inventory.ts";
-import { MachinePaused } from "../../machines/pause.ts";
-import { BusyMachines } from "../shared/busy-machines.ts";
 import type { DriftSeen } from "../shared/drift-seen.ts";
 import type { MachineNotice } from "../shared/facts.ts";
+import { Survey } from "../shared/survey.ts";
 import type { Comparison } from "./compare-machine.ts";
 import type { Enforcer } from "./enforcer.ts";
 
@@ -36,7 +33,6 @@ export interface DriftWatchOptions {
 interface Watched {
   /** Identifies the BMC and the desired state. When it changes, a new comparison starts. */
   readonly version: string;
-  readonly failures: number;
   readonly seen: DriftSeen;
 }
 
@@ -48,46 +44,38 @@ const JITTER = 0.1;
 const RETRY: Backoff = { firstMs: 60_000, maxMs: 3_600_000, jitter: 0.5 };
 /** Time limit for waiting for the machine's lock and reading it. A slow BMC takes minutes. */
 const COMPARE_WITHIN_MS = 10 * 60_000;
-/** Pause before a machine that an action uses is checked again. */
-const BUSY_MS = 60_000;
 /** The maximum number of fields in a log message. */
 const MOST_FIELDS = 20;
 
-const YIELDED = new Error("an action needs the machine");
-
 /**
- * Compares the machines with their desired states, once per interval and after corrections. Comparisons only read, never run
- * together with an action on the machine and never delay one.
+ * Compares the machines with their desired states, once per interval and after corrections. Comparisons only read.
  */
 export class DriftWatch {
   readonly #options: DriftWatchOptions & { readonly random: () => number };
-  readonly #work: WorkQueue;
+  readonly #survey: Survey;
   /** State of each machine that has a desired state in the inventory. */
   readonly #watched = new Map<string, Watched>();
-  readonly #busy = new BusyMachines();
-  readonly #comparing = new Map<string, AbortController>();
-  /** When each machine is compared next. */
-  readonly #dueMs = new Map<string, number>();
 
   constructor(options: DriftWatchOptions) {
     this.#options = { random: Math.random, ...options };
-    this.#work = new WorkQueue({
-      work: (machine, signal) => this.#compare(machine, signal),
-      // `#compare` handles its own failures.
-      onFailure: () => undefined,
-      clock: options.clock,
+    this.#survey = new Survey({
+      visit: (machine, signal) => this.#compare(machine, signal),
+      onFailure: (machine, error, failures) => this.#failed(machine, error, failures),
+      onVisited: options.onCompared,
+      visitWithinMs: COMPARE_WITHIN_MS,
+      failsWhenLate: true,
       concurrency: MAX_COMPARISONS,
-      tenantOf: (machine) => options.inventory.origin?.(machine)?.namespace,
+      namespaceOf: (machine) => options.inventory.origin?.(machine)?.namespace,
+      clock: options.clock,
     });
   }
 
   readonly observer: Observer = {
     action: (event) => {
-      const machine = this.#busy.see(event);
-      if (machine !== undefined && this.#busy.has(machine)) this.#comparing.get(machine)?.abort(YIELDED);
+      this.#survey.see(event);
       const again = this.#options.enforcer.see(event);
       if (!again) return;
-      this.#compareBy(again.machine, again.ms);
+      this.#survey.visitWithin(again.machine, again.ms);
       this.#options.onCompared(again.machine);
     },
   };
@@ -101,7 +89,7 @@ export class DriftWatch {
 
   /** Runs until the signal aborts and no comparison is in flight. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#work.run(signal), this.#followInventory(signal)]);
+    await Promise.all([this.#survey.run(signal), this.#followInventory(signal)]);
   }
 
   async #followInventory(signal: AbortSignal): Promise<void> {
@@ -122,72 +110,38 @@ export class DriftWatch {
       enforcer.owned(name, isOurs(name));
       const version = JSON.stringify([lockKey, desired]);
       if (this.#watched.get(name)?.version === version) continue;
-      this.#watched.set(name, { version, failures: 0, seen: { differences: [] } });
+      this.#watched.set(name, { version, seen: { differences: [] } });
       enforcer.reset(name);
-      this.#compareIn(name, random() * intervalMs);
+      this.#survey.reset(name);
+      this.#survey.visitAfter(name, random() * intervalMs);
     }
     for (const name of gone) {
       this.#watched.delete(name);
-      this.#dueMs.delete(name);
       enforcer.forget(name);
-      this.#work.cancel(name);
+      this.#survey.forget(name);
     }
     enforcer.prune();
   }
 
-  #compareIn(machine: string, ms: number): void {
-    this.#dueMs.set(machine, this.#options.clock.monotonicMs() + ms);
-    this.#work.addAfter(machine, ms);
-  }
-
-  /** Schedules the next comparison unless an earlier one is due. */
-  #compareBy(machine: string, ms: number): void {
-    const dueMs = this.#dueMs.get(machine);
-    if (dueMs !== undefined && this.#options.clock.monotonicMs() + ms < dueMs) this.#compareIn(machine, ms);
-  }
-
-  async #compare(machine: string, signal: AbortSignal): Promise<void> {
-    const { clock, compare, enforcer, inventory, intervalMs, isOurs, random } = this.#options;
+  /** Resolves to the time until the next comparison. */
+  async #compare(machine: string, signal: AbortSignal): Promise<number | undefined> {
+    const { compare, enforcer, inventory, intervalMs, isOurs, random } = this.#options;
     const desired = inventory.desiredState?.(machine);
     const watched = this.#watched.get(machine);
-    if (!desired || !watched) return;
+    if (!desired || !watched) return undefined;
     const nextMs = intervalMs * (1 - JITTER * random());
     if (!isOurs(machine)) {
-      this.#watched.set(machine, { ...watched, failures: 0, seen: { differences: [] } });
-      return this.#compareIn(machine, nextMs);
+      this.#watched.set(machine, { ...watched, seen: { differences: [] } });
+      return nextMs;
     }
-    if (this.#busy.has(machine)) return this.#compareIn(machine, BUSY_MS);
-    const stop = new AbortController();
-    this.#comparing.set(machine, stop);
-    try {
-      const either = AbortSignal.any([signal, stop.signal]);
-      const found = await withTimeout(
-        COMPARE_WITHIN_MS,
-        either,
-        (bound) => compare(machine, desired, bound),
-        clock,
-      );
-      const differences = enforcer.staged.withPending({ machine, desired, differences: found.differences });
-      this.#compared(machine, watched, { ...found, differences });
-      if (found.error) return this.#failed(machine, watched, found.error);
-      this.#compareIn(machine, nextMs);
-      // The entry may have changed meanwhile.
-      if (this.#watched.get(machine)?.version !== watched.version) return;
-      const againMs = enforcer.consider({ machine, desired, differences });
-      if (againMs !== undefined) this.#compareBy(machine, againMs);
-    } catch (thrown) {
-      if (signal.aborted) return;
-      if (stop.signal.aborted || thrown instanceof MachinePaused) return this.#compareIn(machine, BUSY_MS);
-      const isTimeout = thrown instanceof TimeoutReached;
-      this.#failed(
-        machine,
-        watched,
-        isTimeout ? new BmcError("timeout", thrown.message) : BmcError.from(thrown),
-      );
-    } finally {
-      this.#comparing.delete(machine);
-      this.#options.onCompared(machine);
-    }
+    const found = await compare(machine, desired, signal);
+    const differences = enforcer.staged.withPending({ machine, desired, differences: found.differences });
+    this.#compared(machine, watched, { ...found, differences });
+    if (found.error) throw found.error;
+    // The entry may have changed meanwhile.
+    if (this.#watched.get(machine)?.version !== watched.version) return nextMs;
+    const againMs = enforcer.consider({ machine, desired, differences });
+    return Math.min(nextMs, againMs ?? nextMs);
   }
 
   #compared(machine: string, { version }: Watched, { differences, error }: Comparison): void {
@@ -200,7 +154,7 @@ export class DriftWatch {
     const kept = error ? watched.seen.differences.filter(({ field }) => !read.has(field)) : [];
     const all = [...kept, ...differences.filter(({ state }) => state !== "same")];
     const seen: DriftSeen = { differences: all, comparedAt: new Date(clock.now()) };
-    this.#watched.set(machine, { version, failures: error ? watched.failures : 0, seen });
+    this.#watched.set(machine, { version, seen });
     const before = fieldsThatDiffer(watched.seen);
     const fields = fieldsThatDiffer(seen);
     if (fields.join() === before.join()) return;
@@ -217,17 +171,16 @@ export class DriftWatch {
     }
   }
 
-  #failed(machine: string, { version }: Watched, { class: errorClass, message }: BmcError): void {
+  #failed(machine: string, { class: errorClass, message }: BmcError, failures: number): number | undefined {
     const { intervalMs, log, random } = this.#options;
     const watched = this.#watched.get(machine);
-    if (watched?.version !== version) return;
-    const failures = watched.failures + 1;
+    if (!watched) return undefined;
     const error = { class: errorClass, message };
-    this.#watched.set(machine, { ...watched, failures, seen: { ...watched.seen, error } });
+    this.#watched.set(machine, { ...watched, seen: { ...watched.seen, error } });
     const waitMs = Math.min(backoffMs(RETRY, failures, random), Math.max(intervalMs, RETRY.firstMs));
     const fields = { machine, class: errorClass, error: message, waitMs };
     logOutage(log, failures === 1, fields, "comparing machine failed, retrying");
-    this.#compareIn(machine, waitMs);
+    return waitMs;
   }
 }
 

@@ -5,14 +5,11 @@ import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { defined } from "../../../shared/defined.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
-import { WorkQueue } from "../../../shared/work-queue.ts";
 import { type HardwareReading, hardwareSeen } from "../../core/action/hardware-seen.ts";
 import type { Observer } from "../../core/action/observer.ts";
 import type { Machine } from "../../machines/inventory.ts";
-import { MachinePaused } from "../../machines/pause.ts";
 import type { MachineReader } from "../machine-reader.ts";
-import { BusyMachines } from "../shared/busy-machines.ts";
+import { Survey } from "../shared/survey.ts";
 
 export interface HardwareStoreOptions {
   readonly reader: Pick<MachineReader, "getHardware">;
@@ -32,7 +29,6 @@ interface Known {
   readonly lockKey: string;
   readonly askedMs: number;
   readonly reading?: HardwareReading;
-  readonly failures: number;
 }
 
 /** Above this number, the machines that were requested least recently are dropped and must be read again. */
@@ -45,47 +41,40 @@ const JITTER = 0.1;
 const RETRY: Backoff = { firstMs: 60_000, maxMs: 3_600_000, jitter: 0.5 };
 /** Time limit for waiting for the machine's lock and reading; the read itself has a shorter one. */
 const READ_WITHIN_MS = 7 * 60_000;
-/** Pause before a machine that is paused or used by an action is checked again. */
-const BUSY_MS = 60_000;
 /** A machine that was not requested within this time no longer has a lane here. */
 const ASKED_WITHIN_MS = 15 * 60_000;
 
 const KNOWN = new Error("the hardware is known");
-const YIELDED = new Error("an action needs the machine");
 
 /**
- * The hardware of requested machines. It is read once, and again when it is too old. Reads never run together with an action
- * on the machine and never delay one. A result of the action `inventory` saves a read.
+ * The hardware of requested machines. It is read once, and again when it is too old. A result of the action `inventory` saves a read.
  */
 export class HardwareStore {
   readonly #options: HardwareStoreOptions & { readonly random: () => number };
-  readonly #work: WorkQueue;
+  readonly #survey: Survey;
   /** Machines in order of their latest request, the oldest first. */
   readonly #known = new Map<string, Known>();
-  readonly #busy = new BusyMachines();
-  readonly #reading = new Map<string, AbortController>();
   /** Signals for the first reading of a machine. */
   readonly #awaited = new Map<string, AbortController>();
   readonly #listeners = new Set<(machine: string) => void>();
 
   constructor(options: HardwareStoreOptions) {
     this.#options = { random: Math.random, ...options };
-    this.#work = new WorkQueue({
-      work: (machine, signal) => this.#read(machine, signal),
-      // `#read` handles its own failures.
-      onFailure: () => undefined,
-      clock: options.clock,
+    this.#survey = new Survey({
+      visit: (machine, signal) => this.#read(machine, signal),
+      onFailure: (machine, error, failures) => this.#failed(machine, error, failures),
+      visitWithinMs: READ_WITHIN_MS,
+      failsWhenLate: false,
       concurrency: MAX_READS,
-      ...defined({ tenantOf: options.namespaceOf }),
+      namespaceOf: (machine) => options.namespaceOf?.(machine),
+      clock: options.clock,
     });
   }
 
   readonly observer: Observer = {
     action: (event) => {
-      const machine = this.#busy.see(event);
-      if (machine === undefined) return;
-      if (this.#busy.has(machine)) this.#reading.get(machine)?.abort(YIELDED);
-      if (event.kind !== "ended") return;
+      const machine = this.#survey.see(event);
+      if (machine === undefined || event.kind !== "ended") return;
       const { hardware, result, stoppedAt } = event.outcome;
       if (hardware && this.#options.isTrusted(event.action.image)) {
         this.#learn(machine, { hardware, provider: result?.provider, readAt: stoppedAt });
@@ -103,10 +92,11 @@ export class HardwareStore {
     const before = this.#known.get(name);
     // A new BMC means a new machine.
     const same = before?.lockKey === lockKey ? before : undefined;
-    const known = { failures: 0, ...same, lockKey, askedMs: this.#options.clock.monotonicMs() };
+    if (!same) this.#survey.reset(name);
+    const known = { ...same, lockKey, askedMs: this.#options.clock.monotonicMs() };
     this.#keep(name, known);
-    if (!this.#work.has(name) && !this.#work.isInFlight(name)) {
-      this.#work.addAfter(name, known.reading ? this.#leftMs(known.reading) : this.#spreadMs());
+    if (!this.#survey.has(name)) {
+      this.#survey.visitAfter(name, known.reading ? this.#leftMs(known.reading) : this.#spreadMs());
     }
     return known.reading;
   }
@@ -120,7 +110,7 @@ export class HardwareStore {
 
   /** Requests a new read of a machine. */
   refresh(name: string): void {
-    if (this.#known.has(name)) this.#work.addAfter(name, 0);
+    if (this.#known.has(name)) this.#survey.visitAfter(name, 0);
   }
 
   /** Calls the listener when the hardware of a machine was read. */
@@ -130,56 +120,40 @@ export class HardwareStore {
 
   /** Runs until the signal aborts and no read is in flight. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#work.run(signal);
+    await this.#survey.run(signal);
   }
 
-  async #read(machine: string, signal: AbortSignal): Promise<void> {
+  async #read(machine: string, signal: AbortSignal): Promise<number | undefined> {
     const { clock, onRead, reader } = this.#options;
     const known = this.#known.get(machine);
-    if (!known || clock.monotonicMs() - known.askedMs > ASKED_WITHIN_MS) return;
-    if (this.#busy.has(machine)) return this.#work.addAfter(machine, BUSY_MS);
-    const stop = new AbortController();
-    this.#reading.set(machine, stop);
-    try {
-      const either = AbortSignal.any([signal, stop.signal]);
-      const { result, redact } = await withTimeout(READ_WITHIN_MS, either, (bound) =>
-        reader.getHardware(machine, bound),
-      );
-      const hardware = result && hardwareSeen(result, redact);
-      if (!hardware) throw new BmcError("internal", "inventory returned no hardware");
-      onRead(undefined);
-      const readAt = new Date(clock.now());
-      this.#learn(machine, { hardware, provider: result.provider, readAt });
-    } catch (thrown) {
-      if (signal.aborted) return;
-      const isBusy = [TimeoutReached, MachinePaused].some((kind) => thrown instanceof kind);
-      if (isBusy || stop.signal.aborted) return this.#work.addAfter(machine, BUSY_MS);
-      this.#failed(machine, BmcError.from(thrown));
-    } finally {
-      this.#reading.delete(machine);
-    }
+    if (!known || clock.monotonicMs() - known.askedMs > ASKED_WITHIN_MS) return undefined;
+    const { result, redact } = await reader.getHardware(machine, signal);
+    const hardware = result && hardwareSeen(result, redact);
+    if (!hardware) throw new BmcError("internal", "inventory returned no hardware");
+    onRead(undefined);
+    const readAt = new Date(clock.now());
+    this.#learn(machine, { hardware, ...defined({ provider: result.provider }), readAt });
+    return undefined;
   }
 
-  #failed(machine: string, error: BmcError): void {
+  #failed(machine: string, error: BmcError, failures: number): number | undefined {
     const { log, maxAgeMs, onRead, random } = this.#options;
     onRead(error.class);
-    const known = this.#known.get(machine);
-    if (!known) return;
-    const failures = known.failures + 1;
-    this.#known.set(machine, { ...known, failures });
+    if (!this.#known.has(machine)) return undefined;
     const waitMs = error.class === "unsupported" ? maxAgeMs : backoffMs(RETRY, failures, random);
     const fields = { machine, class: error.class, error: error.message, waitMs };
     logOutage(log, failures === 1, fields, "hardware read failed, retrying");
-    this.#work.addAfter(machine, waitMs);
+    return waitMs;
   }
 
   #learn(machine: string, reading: HardwareReading): void {
     const known = this.#known.get(machine);
     // Only requested machines are kept.
     if (!known) return;
-    this.#known.set(machine, { ...known, reading, failures: 0 });
+    this.#known.set(machine, { ...known, reading });
+    this.#survey.reset(machine);
     this.#options.log.debug({ machine }, "hardware known");
-    this.#work.addAfter(machine, this.#leftMs(reading));
+    this.#survey.visitAfter(machine, this.#leftMs(reading));
     this.#awaited.get(machine)?.abort(KNOWN);
     this.#awaited.delete(machine);
     for (const listener of this.#listeners) listener(machine);
@@ -192,7 +166,7 @@ export class HardwareStore {
     if (this.#known.size <= MOST_MACHINES || oldest === undefined) return;
     this.#known.delete(oldest);
     this.#awaited.delete(oldest);
-    this.#work.cancel(oldest);
+    this.#survey.forget(oldest);
   }
 
   #leftMs({ readAt }: HardwareReading): number {

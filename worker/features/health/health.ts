@@ -1,6 +1,7 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
-import type { JournalSeen, Observer } from "../../core/action/observer.ts";
+import type { Observer } from "../../core/action/observer.ts";
+import type { JournalSeen } from "../../core/journal/journal.ts";
 import type { LeaderFacts } from "../../kubernetes/leader/leader-election.ts";
 import type { Route } from "../../listener/http/route.ts";
 import type { SharedConfig } from "../feature.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { version } from "../../../shared/version.ts";
 import { type Action, actionKey } from "../../core/action/action.ts";
-import { isSettled } from "../../core/journal/entry.ts";
+import { isSettled } from "../../core/action/entry.ts";
 import { resolveMachine } from "../../machines/resolve-machine.ts";
 import { decide, decideMachine } from "../../policy/decide.ts";
 import { heldSource } from "../../sources/held-queue.ts";

@@ -4,9 +4,10 @@ import type { CrossCheck } from "../../config/cross-check.ts";
 import type { ConfigPart, Loading } from "../../config/part.ts";
 import type { NamedText, SecretFile } from "../../config/pem.ts";
 import { type SettingsOf, setting } from "../../config/setting.ts";
+import { readTlsFiles, type TlsFiles } from "../../config/tls-files.ts";
 import { ActionImage, Text } from "../../document/value-types.ts";
 import { type ListenAddress, ListenAddressText } from "../../listener/addresses.ts";
-import { addressConcerns, addressRules, readTlsFiles, type TlsFiles } from "../../listener/served-address.ts";
+import { addressConcerns, addressRules } from "../../listener/served-address.ts";
 import { PBNJ_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { parseJwtPublicKeys, parseJwtSecrets } from "./listener/jwt-keys.ts";
 
@@ -84,7 +85,7 @@ const SERVED = {
   tokens: ["pbnjJwtKeyFile", "pbnjJwtSecretFile"],
   certificate: "pbnjCertFile",
   key: "pbnjKeyFile",
-  clientCa: "pbnjClientCaFile",
+  ca: "pbnjClientCaFile",
   risk: "control machines",
 } as const;
 

@@ -1,18 +1,18 @@
 import * as z from "zod/mini";
 import type { Clock } from "../../../shared/clock.ts";
-import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { textOf } from "../../../shared/text-of.ts";
-import { WorkQueue } from "../../../shared/work-queue.ts";
 import type { HardwareOfMachines, HardwareReading } from "../../core/action/hardware-seen.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
-import { apiVersionOf, KINDS, keyOf, nameOfKey, type ObjectName } from "../../kubernetes/client/kinds.ts";
+import { apiVersionOf, KINDS, keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { isKubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
 import { type Change, WatchedObjects } from "../../kubernetes/client/watched-objects.ts";
+import { Controller } from "../../kubernetes/controller/controller.ts";
+import { ObjectIndex } from "../../kubernetes/controller/object-index.ts";
 import { carriedOver } from "./carry-over.ts";
 import { timeText } from "./conditions.ts";
 import { completeLists, outOfBand } from "./out-of-band.ts";
 import type { RufioMachine } from "./rufio-api.ts";
+import type { RufioController } from "./rufio-controller.ts";
 import { canonical, hardwareOf, type RufioHardware } from "./rufio-kinds.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
@@ -45,19 +45,20 @@ interface Written {
 }
 
 /** Writes `status.attributes.outOfBand` of the Hardware that refers to a Machine, as Rufio does. */
-export class HardwareWriter {
+export class HardwareWriter implements RufioController {
   readonly #options: HardwareWriterOptions;
   readonly #hardware: WatchedObjects<RufioHardware>;
   /** Hardware objects, by the key of the Machine that they refer to. */
-  readonly #byMachine = new Map<string, Set<string>>();
-  /** Keys of Machines, by the inventory's name. */
-  readonly #keys = new Map<string, string>();
-  readonly #work: WorkQueue;
+  readonly #byMachine = new ObjectIndex(({ machine }: RufioHardware, { namespace }) => [
+    keyOf({ namespace, name: machine }),
+  ]);
+  /** Machines, by the inventory's name. */
+  readonly #names = new Map<string, ObjectName>();
+  readonly #controller: Controller;
   /** Machines with several Hardware objects, which were logged. */
   readonly #ambiguous = new Set<string>();
   /** What was written to a Hardware, until the watch shows a change. */
   readonly #written = new Map<string, Written>();
-  #isFailing = false;
 
   constructor(options: HardwareWriterOptions) {
     const { cluster, namespace, clock, log } = options;
@@ -71,82 +72,74 @@ export class HardwareWriter {
       project: hardwareOf,
       onChange: (change) => this.#hardwareChanged(change),
     });
-    this.#work = new WorkQueue({
-      work: (key, signal) => this.#reconcile(key, signal),
-      // `#reconcile` handles its failures itself.
-      onFailure: () => undefined,
-      clock,
+    this.#controller = new Controller({
+      reconcile: (name, signal) => this.#reconcile(name, signal),
+      // Changed, replaced or deleted meanwhile, which the watch shows, or Rufio is back.
+      isExpected: (thrown) =>
+        isKubernetesError(thrown, "not-found") ||
+        isKubernetesError(thrown, "conflict") ||
+        thrown instanceof LeaseHeld,
+      failure: {
+        message: "Hardware status update failed, retrying",
+        field: "rufioMachine",
+        warnsOncePer: "controller",
+      },
+      retry: { firstMs: CHECK_MS, maxMs: CHECK_MS },
       concurrency: MAX_WRITES,
-      tenantOf: (key) => nameOfKey(key).namespace,
+      clock,
+      log,
     });
   }
 
-  /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     this.#options.source.onRead((machineName) => {
-      const key = this.#keys.get(machineName);
-      if (key !== undefined) this.#work.add(key);
+      const name = this.#names.get(machineName);
+      if (name) this.#controller.add(name);
     });
-    await Promise.all([this.#hardware.run(signal), this.#work.run(signal)]);
+    await Promise.all([this.#hardware.run(signal), this.#controller.run(signal)]);
   }
 
   machineChanged(change: Change<RufioMachine>): void {
-    const key = keyOf(change.name);
-    const machineName = this.#options.machineName(change.name);
+    const { name } = change;
+    const machineName = this.#options.machineName(name);
     if (change.kind === "gone") {
-      this.#keys.delete(machineName);
-      this.#work.cancel(key);
+      this.#names.delete(machineName);
+      this.#controller.cancel(name);
       return;
     }
     const { before, value } = change;
-    this.#keys.set(machineName, key);
+    this.#names.set(machineName, name);
     // Rufio's annotation asks for another read when it appears.
     if (before && value.refresh && !before.refresh) this.#options.source.refresh(machineName);
-    if (before?.uid !== value.uid || before.paused !== value.paused) this.#work.add(key);
+    if (before?.uid !== value.uid || before.paused !== value.paused) this.#controller.add(name);
   }
 
-  /** Rechecks all Machines, because ownership has changed. */
   recheckAll(): void {
-    for (const key of this.#byMachine.keys()) this.#work.add(key);
+    for (const { name } of this.#options.objects.machines.values()) this.#controller.add(name);
   }
 
   #hardwareChanged(change: Change<RufioHardware>): void {
-    const { name, namespace } = change.name;
-    const keyFor = ({ machine }: RufioHardware) => keyOf({ namespace, name: machine });
     this.#written.delete(keyOf(change.name));
-    if (change.before) {
-      const names = this.#byMachine.get(keyFor(change.before));
-      names?.delete(name);
-      if (names?.size === 0) this.#byMachine.delete(keyFor(change.before));
-    }
+    this.#byMachine.change(change);
     if (change.kind === "gone") return;
-    const key = keyFor(change.value);
-    this.#byMachine.set(key, (this.#byMachine.get(key) ?? new Set()).add(name));
-    this.#work.add(key);
+    this.#controller.add({ namespace: change.name.namespace, name: change.value.machine });
   }
 
-  /** Never rejects. */
-  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
-    const { objects, owns, source, machineName } = this.#options;
-    const name = nameOfKey(key);
+  async #reconcile(name: ObjectName, signal: AbortSignal): Promise<number | undefined> {
+    const { lease, objects, owns, source, machineName } = this.#options;
     const machine = objects.machines.get(name);
-    const linked = this.#linked(key);
-    if (!machine || machine.deleted || !linked) return;
-    if (!this.#work.has(key)) this.#work.addAfter(key, CHECK_MS);
-    if (machine.paused || linked.hardware.disabled || !owns(shareKey(name))) return;
-    const reading = source.find(machineName(name));
-    if (!reading || !this.#options.lease.isFree) return;
-    try {
-      await this.#write(linked.name, linked.hardware, reading, signal);
-    } catch (thrown) {
-      if (!signal.aborted) this.#failed(linked.name, thrown);
-    }
+    const linked = this.#linked(keyOf(name));
+    if (!machine || machine.deleted || !linked) return undefined;
+    const isOurs = !machine.paused && !linked.hardware.disabled && owns(shareKey(name));
+    const reading = isOurs ? source.find(machineName(name)) : undefined;
+    if (reading && lease.isFree) await this.#write(linked.name, linked.hardware, reading, signal);
+    return CHECK_MS;
   }
 
   /** The only Hardware that refers to the Machine. */
   #linked(key: string): { readonly name: ObjectName; readonly hardware: RufioHardware } | undefined {
-    const [first, ...others] = this.#byMachine.get(key) ?? [];
-    if (first === undefined) return undefined;
+    const [name, ...others] = this.#byMachine.find(key);
+    if (name === undefined) return undefined;
     if (others.length > 0) {
       if (!this.#ambiguous.has(key)) {
         const count = others.length + 1;
@@ -156,7 +149,6 @@ export class HardwareWriter {
       return undefined;
     }
     this.#ambiguous.delete(key);
-    const name = { namespace: nameOfKey(key).namespace, name: first };
     const hardware = this.#hardware.get(name);
     return hardware && { name, hardware };
   }
@@ -185,17 +177,6 @@ export class HardwareWriter {
     const options = { type: "apply", body, subresource: "status", fieldManager: FIELD_MANAGER } as const;
     const { metadata } = await cluster.patch(KINDS.hardware, name, options, Versioned, signal);
     this.#written.set(keyOf(name), { found, ...metadata });
-    this.#isFailing = false;
     log.debug({ hardware: keyOf(name) }, "Hardware status updated");
-  }
-
-  /** Logs a failed write, which the next check repeats. */
-  #failed(name: ObjectName, thrown: unknown): void {
-    // Changed, replaced or deleted meanwhile, which the watch shows, or Rufio is back.
-    if (isKubernetesError(thrown, "not-found") || isKubernetesError(thrown, "conflict")) return;
-    if (thrown instanceof LeaseHeld) return;
-    const fields = { hardware: keyOf(name), error: textOf(thrown), waitMs: CHECK_MS };
-    logOutage(this.#options.log, !this.#isFailing, fields, "Hardware status update failed, retrying");
-    this.#isFailing = true;
   }
 }

@@ -1,17 +1,16 @@
 import type { Clock } from "../../../shared/clock.ts";
-import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { textOf } from "../../../shared/text-of.ts";
-import { WorkQueue } from "../../../shared/work-queue.ts";
 import type { Action } from "../../core/action/action.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
-import { KINDS, keyOf, nameOfKey, type ObjectName } from "../../kubernetes/client/kinds.ts";
+import { KINDS, keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import type { Change } from "../../kubernetes/client/watched-objects.ts";
+import { Controller } from "../../kubernetes/controller/controller.ts";
 import type { ReferenceRefusal } from "../../policy/reference.ts";
 import { isTrue, type Progress } from "./conditions.ts";
 import { nextStep, taskNameOf } from "./job-step.ts";
 import { patchStatus } from "./patch-status.ts";
 import type { JobState, OpenJob, RufioApi, RufioJob, RufioMachine, RufioTask } from "./rufio-api.ts";
+import type { RufioController } from "./rufio-controller.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
 import { actionOf } from "./rufio-task-action.ts";
@@ -41,10 +40,11 @@ const MAX_JOBS = 16;
 const WATCH_LAG_MS = 5_000;
 
 /** Advances Jobs from Task to Task, as Rufio's Job controller does. */
-export class JobController {
+export class JobController implements RufioController {
   readonly #options: JobControllerOptions;
-  readonly #work: WorkQueue;
-  readonly #waiting = new Map<string, Set<string>>();
+  readonly #controller: Controller;
+  /** Jobs that wait, by what they wait for: see `waitingKey`. */
+  readonly #waiting = new Map<string, Map<string, ObjectName>>();
   /** UIDs of Jobs whose waiting was logged. */
   readonly #loggedWaiting = new Set<string>();
   /** Tasks deleted before their end, by the UID of their Job. */
@@ -55,25 +55,23 @@ export class JobController {
   constructor(options: JobControllerOptions) {
     this.#options = options;
     const { clock, log } = options;
-    this.#work = new WorkQueue({
-      work: (key, signal) => this.#reconcile(nameOfKey(key), signal),
-      onFailure: (job, { thrown, failures, waitMs }) => {
-        const facts = { job, error: textOf(thrown), waitMs };
-        logOutage(log, failures === 1, facts, "Rufio job update failed, retrying");
-      },
-      clock,
+    this.#controller = new Controller({
+      reconcile: (name, signal) => this.#reconcile(name, signal),
+      // Rechecked once the Lease is free.
+      isExpected: (thrown) => thrown instanceof LeaseHeld,
+      failure: { message: "Rufio job update failed, retrying", field: "job", warnsOncePer: "object" },
       concurrency: MAX_JOBS,
-      tenantOf: (key) => nameOfKey(key).namespace,
+      clock,
+      log,
     });
   }
 
   run(signal: AbortSignal): Promise<void> {
-    return this.#work.run(signal);
+    return this.#controller.run(signal);
   }
 
-  /** Rechecks all Jobs, because ownership has changed. */
   recheckAll(): void {
-    for (const job of this.#options.objects.jobs.values()) if (!job.finished) this.#work.add(keyOf(job.name));
+    for (const job of this.#options.objects.jobs.values()) if (!job.finished) this.#controller.add(job.name);
   }
 
   jobChanged(change: Change<RufioJob>): void {
@@ -84,7 +82,7 @@ export class JobController {
       return;
     }
     if (change.value.finished) this.#forget(change.value.uid);
-    else this.#work.add(keyOf(change.name));
+    else this.#controller.add(change.name);
   }
 
   taskChanged(change: Change<RufioTask>): void {
@@ -94,14 +92,14 @@ export class JobController {
       if (job?.uid === before.owner.uid && !job.finished) this.#deletedTasks.set(job.uid, name);
     }
     for (const owner of [before?.owner, change.kind === "set" ? change.value.owner : undefined]) {
-      if (owner) this.#work.add(keyOf({ namespace: name.namespace, name: owner.name }));
+      if (owner) this.#controller.add({ namespace: name.namespace, name: owner.name });
     }
   }
 
   machineChanged({ name, before, ...change }: Change<RufioMachine>): void {
     if (change.kind === "gone" || before?.connection === change.value.connection) return;
     for (const key of [keyOf(name), waitingKey({ name })]) {
-      for (const job of this.#waiting.get(key) ?? []) this.#work.add(job);
+      for (const job of this.#waiting.get(key)?.values() ?? []) this.#controller.add(job);
       this.#waiting.delete(key);
     }
   }
@@ -119,20 +117,15 @@ export class JobController {
     this.#created.delete(uid);
   }
 
-  async #reconcile(name: ObjectName, signal: AbortSignal): Promise<void> {
+  async #reconcile(name: ObjectName, signal: AbortSignal): Promise<number | undefined> {
     const { objects, lease, owns } = this.#options;
     const job = objects.jobs.get(name);
-    if (!objects.isSynced || !job || job.finished || job.deleted) return;
-    if (!lease.isFree || !owns(shareKey(objects.machineOf(job) ?? job.name))) return;
-    try {
-      await this.#advance(job, signal);
-    } catch (thrown) {
-      // Rechecked once the Lease is free.
-      if (!(thrown instanceof LeaseHeld)) throw thrown;
-    }
+    if (!objects.isSynced || !job || job.finished || job.deleted) return undefined;
+    if (!lease.isFree || !owns(shareKey(objects.machineOf(job) ?? job.name))) return undefined;
+    return this.#advance(job, signal);
   }
 
-  async #advance(job: OpenJob, signal: AbortSignal): Promise<void> {
+  async #advance(job: OpenJob, signal: AbortSignal): Promise<number | undefined> {
     const { api, cluster, objects, lease, clock, log } = this.#options;
     const deleted = this.#deletedTasks.get(job.uid);
     const lost = job.problem ?? (deleted && api.texts.taskLost(deleted));
@@ -154,11 +147,11 @@ export class JobController {
     }
     const isMissing = !machine || !objects.machines.get(machine);
     if (isMissing && job.problem === undefined) return this.#waitForMachine(job, signal);
-    if (step.kind === "wait" && isTrue(job.status.conditions, "Running")) return;
+    if (step.kind === "wait" && isTrue(job.status.conditions, "Running")) return undefined;
     const created = this.#created.get(job.uid);
     if (step.kind === "create" && created?.index === step.index) {
       const remainingMs = created.atMs + WATCH_LAG_MS - clock.monotonicMs();
-      if (remainingMs > 0) return this.#work.addAfter(keyOf(job.name), remainingMs);
+      if (remainingMs > 0) return remainingMs;
     }
     await lease.confirmFree(signal);
     switch (step.kind) {
@@ -166,12 +159,12 @@ export class JobController {
         await this.#write(job, { kind: "running", starts: step.index }, signal);
         await this.#createTask(job, step.index, signal);
         this.#created.set(job.uid, { index: step.index, atMs: clock.monotonicMs() });
-        return;
+        return undefined;
       case "take-away": {
         const { task, uid } = step;
         log.info({ job: keyOf(job.name), task: keyOf(task) }, "stale Rufio task deleted");
         await cluster.remove(KINDS.rufioTask, task, { uid, propagation: "Background" }, signal);
-        return;
+        return undefined;
       }
       case "wait":
         return this.#write(job, { kind: "running" }, signal);
@@ -208,7 +201,7 @@ export class JobController {
     return `another controller may have started ${read.action}, which is not idempotent, so it is not run again`;
   }
 
-  #fail(job: OpenJob, index: number, problem: string, signal: AbortSignal): Promise<void> {
+  #fail(job: OpenJob, index: number, problem: string, signal: AbortSignal): Promise<undefined> {
     const reason = this.#options.api.texts.notStarted(job, index, problem);
     return this.#write(job, { kind: "failed", reason }, signal);
   }
@@ -221,11 +214,11 @@ export class JobController {
   }
 
   /** Unlike Rufio, which retries forever, this sets a condition. */
-  async #waitForMachine(job: OpenJob, signal: AbortSignal): Promise<void> {
+  async #waitForMachine(job: OpenJob, signal: AbortSignal): Promise<undefined> {
     const { lease, log } = this.#options;
     const key = waitingKey(job);
-    const waiting = this.#waiting.get(key) ?? new Set();
-    this.#waiting.set(key, waiting.add(keyOf(job.name)));
+    const waiting = this.#waiting.get(key) ?? new Map<string, ObjectName>();
+    this.#waiting.set(key, waiting.set(keyOf(job.name), job.name));
     await lease.confirmFree(signal);
     const reason = this.#missingMachine(job);
     await this.#write(job, { kind: "waiting", reason }, signal);
@@ -241,7 +234,7 @@ export class JobController {
     return `${api.machine.kind.toLowerCase()} ${keyOf(machine)} is not in ${namespace}, the namespace that is watched`;
   }
 
-  async #write(job: OpenJob, to: JobState, signal: AbortSignal): Promise<void> {
+  async #write(job: OpenJob, to: JobState, signal: AbortSignal): Promise<undefined> {
     const { api, cluster, objects, clock, log } = this.#options;
     const { name, uid, resourceVersion, status } = job;
     const object = { kind: api.job, name, uid, schema: api.jobSchema, known: { resourceVersion, status } };

@@ -3,17 +3,18 @@ import type { Logger } from "../../../shared/logger.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { type Change, WatchedObjects, type WatchState } from "../../kubernetes/client/watched-objects.ts";
+import { ObjectIndex } from "../../kubernetes/controller/object-index.ts";
 import { JobTasks, taskChanges } from "./job-tasks.ts";
 import type { OpenJob, OpenTask, RufioApi, RufioJob, RufioMachine, RufioTask } from "./rufio-api.ts";
+import type { RufioController } from "./rufio-controller.ts";
 import { UNREADABLE_CONNECTION } from "./rufio-kinds.ts";
 
 export interface RufioObjectsOptions {
   readonly api: RufioApi;
   readonly cluster: Pick<Cluster, "list" | "watch">;
   readonly namespace: string | undefined;
-  readonly onJob: (change: Change<RufioJob>) => void;
-  readonly onTask: (change: Change<RufioTask>) => void;
-  readonly onMachine: (change: Change<RufioMachine>) => void;
+  /** Get each change, in this order. */
+  readonly controllers: () => readonly RufioController[];
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -26,15 +27,19 @@ export class RufioObjects {
   /** Objects that Jobs refer to. */
   readonly machines: WatchedObjects<RufioMachine>;
   readonly #watches: readonly (readonly [string, Watch])[];
-  /** Machines, by namespace and connection. */
-  readonly #byConnection = new Map<string, Set<string>>();
+  readonly #byConnection = new ObjectIndex(({ connection }: RufioMachine, { namespace }) =>
+    connection === UNREADABLE_CONNECTION ? [] : [`${namespace}/${connection}`],
+  );
 
-  constructor({ api, cluster, namespace, onJob, onTask, onMachine, clock, log }: RufioObjectsOptions) {
+  constructor({ api, cluster, namespace, controllers, clock, log }: RufioObjectsOptions) {
     const common = { cluster, selection: { namespace }, clock, log };
+    const onTask = (change: Change<RufioTask>) => {
+      for (const controller of controllers()) controller.taskChanged?.(change);
+    };
     this.jobs = new WatchedObjects({
       ...{ ...common, kind: api.job, project: api.jobOf },
       onChange(change) {
-        onJob(change);
+        for (const controller of controllers()) controller.jobChanged?.(change);
         for (const task of taskChanges(change)) onTask(task);
       },
     });
@@ -48,8 +53,8 @@ export class RufioObjects {
     this.machines = new WatchedObjects({
       ...{ ...common, kind: api.machine, project: api.machineOf },
       onChange: (change) => {
-        this.#index(change);
-        onMachine(change);
+        this.#byConnection.change(change);
+        for (const controller of controllers()) controller.machineChanged?.(change);
       },
     });
     this.#watches = [
@@ -100,23 +105,7 @@ export class RufioObjects {
    * nothing else identifies one.
    */
   machineWith({ name, connection }: Pick<OpenTask, "name" | "connection">): ObjectName | undefined {
-    const names = this.#byConnection.get(`${name.namespace}/${connection}`) ?? [];
-    const [first] = [...names].toSorted();
-    return first === undefined ? undefined : { namespace: name.namespace, name: first };
-  }
-
-  #index(change: Change<RufioMachine>): void {
-    const { name, namespace } = change.name;
-    if (change.before) {
-      const key = `${namespace}/${change.before.connection}`;
-      const names = this.#byConnection.get(key);
-      names?.delete(name);
-      if (names?.size === 0) this.#byConnection.delete(key);
-    }
-    if (change.kind === "gone" || change.value.connection === UNREADABLE_CONNECTION) return;
-    const key = `${namespace}/${change.value.connection}`;
-    const names = this.#byConnection.get(key) ?? new Set();
-    this.#byConnection.set(key, names.add(name));
+    return this.#byConnection.find(`${name.namespace}/${connection}`)[0];
   }
 }
 

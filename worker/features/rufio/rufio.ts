@@ -13,6 +13,7 @@ import { RUFIO_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { type HardwareSource, HardwareWriter } from "./hardware-writer.ts";
 import { JobController } from "./job-controller.ts";
 import { MachinePoller } from "./machine-poller.ts";
+import type { RufioController } from "./rufio-controller.ts";
 import { RufioLease } from "./rufio-lease.ts";
 import { RufioObjects } from "./rufio-objects.ts";
 import type { RufioConfig } from "./rufio-settings.ts";
@@ -85,27 +86,11 @@ export function openRufio(options: RufioOptions): Rufio {
     namespace,
     clock,
     log,
-    onJob(change) {
-      jobs.jobChanged(change);
-      queue.jobChanged(change);
-    },
-    onTask(change) {
-      jobs.taskChanged(change);
-      queue.taskChanged(change);
-    },
-    onMachine(change) {
-      jobs.machineChanged(change);
-      queue.machinesChanged();
-      machines?.machineChanged(change);
-      hardware?.machineChanged(change);
-    },
+    controllers: () => controllers,
   });
   function recheckAll(): void {
     if (!objects.isSynced) return;
-    jobs.recheckAll();
-    queue.recheckAll();
-    machines?.recheckAll();
-    hardware?.recheckAll();
+    for (const controller of controllers) controller.recheckAll();
   }
   const lease = new RufioLease({
     cluster,
@@ -132,6 +117,9 @@ export function openRufio(options: RufioOptions): Rufio {
         random: options.random ?? Math.random,
       })
     : undefined;
+  const controllers: readonly RufioController[] = [jobs, queue, machines, hardware].filter(
+    (controller) => controller !== undefined,
+  );
   const sink = new TaskStatusSink({
     ...{ api, cluster, objects, lease, queue, log },
     findsEarlierRuns: options.findsEarlierRuns,
@@ -146,7 +134,7 @@ export function openRufio(options: RufioOptions): Rufio {
       },
     },
     async run(signal) {
-      const parts = [lease, objects, jobs, queue, machines, hardware].map((part) => part?.run(signal));
+      const parts = [lease, objects, ...controllers].map((part) => part.run(signal));
       await objects.synced();
       recheckAll();
       await Promise.all(parts);

@@ -1,18 +1,18 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { oneLine } from "../../../shared/contract/result.ts";
-import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { textOf } from "../../../shared/text-of.ts";
-import { WorkQueue } from "../../../shared/work-queue.ts";
 import type { Action, ActionId } from "../../core/action/action.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { keyOf, nameOfKey, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import type { Change } from "../../kubernetes/client/watched-objects.ts";
+import { Controller } from "../../kubernetes/controller/controller.ts";
+import { ObjectIndex } from "../../kubernetes/controller/object-index.ts";
 import type { ReferenceRefusal } from "../../policy/reference.ts";
 import { HeldQueue } from "../../sources/held-queue.ts";
 import { RUFIO_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { patchTask } from "./patch-task.ts";
 import type { OpenTask, RufioApi, RufioJob, RufioTask } from "./rufio-api.ts";
+import type { RufioController } from "./rufio-controller.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
 import { actionOf } from "./rufio-task-action.ts";
@@ -46,16 +46,19 @@ const MAX_CONCURRENT = 16;
 const MACHINE_WITHIN_MS = 30_000;
 
 /** Queues the unfinished Tasks, including those that others created. */
-export class TaskQueue {
+export class TaskQueue implements RufioController {
   /** By UID. */
   readonly held: HeldQueue<{ readonly id: string; readonly key: string }>;
   readonly #options: TaskQueueOptions;
-  readonly #work: WorkQueue;
+  readonly #controller: Controller;
   /** Tasks whose end is written, but not shown by the watch yet. */
   readonly #ended = new Set<string>();
-  readonly #ofJob = new Map<string, Set<string>>();
-  /** Tasks without a Machine, by UID; `late` once they must fail. */
-  readonly #unmatched = new Map<string, "early" | "late">();
+  /** Unfinished Tasks, by the UID of their Job. */
+  readonly #ofJob = new ObjectIndex(({ finished, owner }: RufioTask) =>
+    owner && !finished ? [owner.uid] : [],
+  );
+  /** Since when Tasks have been without a Machine, by UID and the monotonic clock. */
+  readonly #unmatched = new Map<string, number>();
   /** Why Tasks wait for a Secret, by UID. */
   readonly #secretless = new Map<string, string>();
   readonly #cancels = new Map<string, { readonly action: ActionId; readonly controller: AbortController }>();
@@ -63,27 +66,30 @@ export class TaskQueue {
   constructor(options: TaskQueueOptions) {
     this.#options = options;
     const { clock, log } = options;
-    this.#work = new WorkQueue({
-      work: (key, signal) => this.#reconcile(key, signal),
-      onFailure: (task, { thrown, failures, waitMs }) => {
-        const facts = { task, error: textOf(thrown), waitMs };
-        logOutage(log, failures === 1, facts, "Rufio task status update failed, retrying");
+    this.#controller = new Controller({
+      reconcile: (name, signal) => this.#reconcile(name, signal),
+      // Rechecked once the Lease is free.
+      isExpected: (thrown) => thrown instanceof LeaseHeld,
+      failure: {
+        message: "Rufio task status update failed, retrying",
+        field: "task",
+        warnsOncePer: "object",
       },
-      clock,
       concurrency: MAX_CONCURRENT,
-      tenantOf: (key) => nameOfKey(key).namespace,
+      clock,
+      log,
     });
     this.held = new HeldQueue({
       agentId: RUFIO_AGENT_ID,
       idle: "no Rufio Task is pending",
       actionOf: ({ id, key }) => this.#actionOf(id, key),
-      onReturn: ({ key }) => this.#work.add(key),
+      onReturn: ({ key }) => this.#controller.add(nameOfKey(key)),
       clock,
     });
   }
 
   run(signal: AbortSignal): Promise<void> {
-    return this.#work.run(signal);
+    return this.#controller.run(signal);
   }
 
   /** Aborts when the action's Task or its Job is deleted; undefined for actions that are not from Rufio. */
@@ -117,26 +123,21 @@ export class TaskQueue {
     this.held.remove(uid);
   }
 
-  /** Rechecks all Tasks, because ownership has changed or all objects are listed. */
   recheckAll(): void {
     for (const task of this.#options.objects.tasks.values())
-      if (!task.finished) this.#work.add(keyOf(task.name));
+      if (!task.finished) this.#controller.add(task.name);
     this.#cancelGone([...this.#cancels.values()].map(({ action }) => action));
   }
 
   taskChanged(change: Change<RufioTask>): void {
     const { before } = change;
     const after = change.kind === "set" ? change.value : undefined;
-    const key = keyOf(change.name);
-    if (before && before.uid !== after?.uid) this.#forget(before, key);
+    this.#ofJob.change(change);
+    if (before && before.uid !== after?.uid) this.#forget(before);
     if (!after) return;
-    if (after.finished) this.#forget(after, key);
+    if (after.finished) this.#forget(after);
     else {
-      if (after.owner) {
-        const { uid } = after.owner;
-        this.#ofJob.set(uid, (this.#ofJob.get(uid) ?? new Set()).add(key));
-      }
-      this.#work.add(key);
+      this.#controller.add(change.name);
       if (after.deleted) this.#cancelGone(this.#actionsOf(after.uid));
     }
   }
@@ -144,9 +145,9 @@ export class TaskQueue {
   jobChanged({ before, ...change }: Change<RufioJob>): void {
     const after = change.kind === "set" ? change.value : undefined;
     for (const uid of new Set([before?.uid, after?.uid])) {
-      for (const key of (uid !== undefined && this.#ofJob.get(uid)) || []) {
-        this.#work.add(key);
-        const task = this.#options.objects.tasks.get(nameOfKey(key));
+      for (const name of uid === undefined ? [] : this.#ofJob.find(uid)) {
+        this.#controller.add(name);
+        const task = this.#options.objects.tasks.get(name);
         if (task) this.#cancelGone(this.#actionsOf(task.uid));
       }
     }
@@ -156,42 +157,42 @@ export class TaskQueue {
   machinesChanged(): void {
     if (this.#unmatched.size === 0) return;
     for (const task of this.#options.objects.tasks.values()) {
-      if (!task.finished && this.#unmatched.has(task.uid)) this.#work.add(keyOf(task.name));
+      if (!task.finished && this.#unmatched.has(task.uid)) this.#controller.add(task.name);
     }
   }
 
   /** Queues or drops one Task, or fails it if it can never succeed. */
-  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+  async #reconcile(name: ObjectName, signal: AbortSignal): Promise<number | undefined> {
     const { objects, clock, log } = this.#options;
-    const task = objects.tasks.get(nameOfKey(key));
-    if (!objects.isSynced || !task || task.finished) return;
+    const task = objects.tasks.get(name);
+    if (!objects.isSynced || !task || task.finished) return undefined;
+    const { uid } = task;
     const decision = this.#decide(task);
-    if (decision.kind === "do") this.#unmatched.delete(task.uid);
+    if (decision.kind === "do") this.#unmatched.delete(uid);
     else {
-      this.held.remove(task.uid);
-      this.#secretless.delete(task.uid);
+      this.held.remove(uid);
+      this.#secretless.delete(uid);
     }
     switch (decision.kind) {
       case "do":
-        if (this.held.has(task.uid) || this.#ended.has(task.uid)) return;
-        if (await this.#awaitsSecret(key, task, decision.machine, signal)) return;
-        return this.held.add({ id: task.uid, key });
+        if (this.held.has(uid) || this.#ended.has(uid)) return undefined;
+        if (await this.#awaitsSecret(task, decision.machine, signal))
+          return secretRetryMs(this.#secretless.size);
+        this.held.add({ id: uid, key: keyOf(name) });
+        return undefined;
       case "leave":
-        return;
-      case "wait":
-        if (this.#unmatched.has(task.uid)) return;
-        this.#unmatched.set(task.uid, "early");
-        log.info({ task: key, reason: decision.reason }, "Rufio task waiting for its machine");
-        void clock.sleep(MACHINE_WITHIN_MS, signal).then(
-          () => {
-            if (this.#unmatched.has(task.uid)) this.#unmatched.set(task.uid, "late");
-            this.#work.add(key);
-          },
-          () => undefined,
-        );
-        return;
+        return undefined;
+      case "wait": {
+        const sinceMs = this.#unmatched.get(uid) ?? clock.monotonicMs();
+        if (!this.#unmatched.has(uid)) {
+          log.info({ task: keyOf(name), reason: decision.reason }, "Rufio task waiting for its machine");
+        }
+        this.#unmatched.set(uid, sinceMs);
+        return sinceMs + MACHINE_WITHIN_MS - clock.monotonicMs();
+      }
       case "fail":
-        return this.#fail(task, decision.reason, signal);
+        await this.#fail(task, decision.reason, signal);
+        return undefined;
       default:
         return decision satisfies never;
     }
@@ -201,12 +202,7 @@ export class TaskQueue {
    * Whether the Task waits for a Secret, which is requested again, as Rufio does. The executor decides the outcome of a Task that
    * has started.
    */
-  async #awaitsSecret(
-    key: string,
-    task: OpenTask,
-    machine: ObjectName,
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async #awaitsSecret(task: OpenTask, machine: ObjectName, signal: AbortSignal): Promise<boolean> {
     const { machineName, missingSecret, log } = this.#options;
     if (task.startTime !== undefined) return false;
     const reason = await missingSecret(machineName(machine), signal);
@@ -215,15 +211,14 @@ export class TaskQueue {
       return false;
     }
     if (this.#secretless.get(task.uid) !== reason) {
-      log.warn({ task: key, reason }, "Rufio task waiting for its Secret");
+      log.warn({ task: keyOf(task.name), reason }, "Rufio task waiting for its Secret");
     }
     this.#secretless.set(task.uid, reason);
-    this.#work.addAfter(key, secretRetryMs(this.#secretless.size));
     return true;
   }
 
   #decide(task: OpenTask): Decision {
-    const { api, objects, lease, owns, references } = this.#options;
+    const { api, clock, objects, lease, owns, references } = this.#options;
     if (!lease.isFree || task.deleted || this.#isOrphan(task)) return { kind: "leave" };
     const job = objects.jobOfTask(task);
     if (job?.finished) return { kind: "leave" };
@@ -237,7 +232,8 @@ export class TaskQueue {
     if (!read.ok) return { kind: "fail", reason: read.reason };
     if (machine) return { kind: "do", machine };
     const reason = api.texts.noMachine(task.name.namespace);
-    return { kind: this.#unmatched.get(task.uid) === "late" ? "fail" : "wait", reason };
+    const waitsMs = clock.monotonicMs() - (this.#unmatched.get(task.uid) ?? clock.monotonicMs());
+    return { kind: waitsMs >= MACHINE_WITHIN_MS ? "fail" : "wait", reason };
   }
 
   /**
@@ -251,12 +247,7 @@ export class TaskQueue {
 
   async #fail(task: OpenTask, reason: string, signal: AbortSignal) {
     const { api, cluster, lease, clock, log } = this.#options;
-    try {
-      await lease.confirmFree(signal);
-    } catch (thrown) {
-      if (thrown instanceof LeaseHeld) return;
-      throw thrown;
-    }
+    await lease.confirmFree(signal);
     const nowMs = clock.now();
     const change = { kind: "failed", startedMs: nowMs, nowMs, message: oneLine(reason) } as const;
     const patched = await patchTask({ api, cluster }, task, task, () => change, signal);
@@ -279,17 +270,11 @@ export class TaskQueue {
     });
   }
 
-  #forget(task: RufioTask, key: string): void {
-    const { uid, owner } = task;
+  #forget({ uid }: RufioTask): void {
     this.held.remove(uid);
     this.#ended.delete(uid);
     this.#unmatched.delete(uid);
     this.#secretless.delete(uid);
-    if (owner) {
-      const keys = this.#ofJob.get(owner.uid);
-      keys?.delete(key);
-      if (keys?.size === 0) this.#ofJob.delete(owner.uid);
-    }
     this.#cancelGone(this.#actionsOf(uid));
     this.#cancels.delete(uid);
   }

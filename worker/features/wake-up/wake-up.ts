@@ -5,6 +5,7 @@ import type { Wake, Waking } from "../../core/ports/source.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { KINDS, nameOfKey } from "../../kubernetes/client/kinds.ts";
 import { WatchedObjects } from "../../kubernetes/client/watched-objects.ts";
+import { ObjectIndex } from "../../kubernetes/controller/object-index.ts";
 import { Deletions } from "./deletions.ts";
 import { type WatchedWorkflow, watchedWorkflow } from "./watched-workflow.ts";
 
@@ -31,11 +32,14 @@ export class WakeUp implements Waking {
   readonly #options: WakeUpOptions;
   readonly #workflows: WatchedObjects<WatchedWorkflow>;
   readonly #deletions = new Deletions();
-  readonly #addressed = new Map<string, number>();
-  /** The number of unfinished Workflows, by agent ID. */
-  readonly #open = new Map<string, number>();
-  /** The number of finished Workflows that the server may pick instead, by agent ID. */
-  readonly #blocking = new Map<string, number>();
+  /** Workflows whose next task is for an agent ID, by that. */
+  readonly #addressed = new ObjectIndex(({ agents }: WatchedWorkflow) => agents);
+  /** Unfinished Workflows, by agent ID. */
+  readonly #open = new ObjectIndex(({ workers }: WatchedWorkflow) => workers);
+  /** Finished Workflows that the server may pick instead, by agent ID. */
+  readonly #blocking = new ObjectIndex(({ blocked }: WatchedWorkflow) =>
+    blocked === undefined ? [] : [blocked],
+  );
   #stop: AbortSignal | undefined;
   #isOutsideWatch = false;
   readonly #sleeping = new Map<string, Set<() => void>>();
@@ -54,8 +58,8 @@ export class WakeUp implements Waking {
         if (kind === "failing") this.#wakeAll();
       },
       onChange: (change) => {
-        this.#countAll(change.before, -1);
-        if (change.kind === "set") this.#countAll(change.value, 1);
+        for (const index of [this.#addressed, this.#open, this.#blocking]) index.change(change);
+        for (const agentId of change.kind === "set" ? change.value.agents : []) this.#wake(agentId);
         this.#deletions.take(change);
       },
     });
@@ -78,21 +82,21 @@ export class WakeUp implements Waking {
 
   now(agentId: string): Wake | undefined {
     if (!this.isWatching) return "unknown";
-    return this.#addressed.has(agentId) ? "addressed" : undefined;
+    return this.#addressed.count(agentId) > 0 ? "addressed" : undefined;
   }
 
   /** Whether an unfinished Workflow has a task for the agent ID. */
   hasOpen(agentId: string): boolean {
-    return this.#open.has(agentId);
+    return this.#open.count(agentId) > 0;
   }
 
   /** The agent IDs of all tasks of unfinished Workflows. */
   named(): Iterable<string> {
-    return this.#open.keys();
+    return this.#open.values();
   }
 
   blocking(agentId: string): number {
-    return this.#blocking.get(agentId) ?? 0;
+    return this.#blocking.count(agentId);
   }
 
   async wait(agentId: string, signal: AbortSignal): Promise<Wake> {
@@ -174,21 +178,4 @@ export class WakeUp implements Waking {
   #wakeAll(): void {
     for (const agentId of [...this.#sleeping.keys()]) this.#wake(agentId);
   }
-
-  #countAll(workflow: WatchedWorkflow | undefined, by: 1 | -1): void {
-    if (!workflow) return;
-    const { agents, blocked, workers } = workflow;
-    for (const agentId of workers) add(this.#open, agentId, by);
-    if (blocked !== undefined) add(this.#blocking, blocked, by);
-    for (const agentId of agents) {
-      add(this.#addressed, agentId, by);
-      if (by > 0) this.#wake(agentId);
-    }
-  }
-}
-
-function add(counts: Map<string, number>, key: string, by: 1 | -1): void {
-  const count = (counts.get(key) ?? 0) + by;
-  if (count > 0) counts.set(key, count);
-  else counts.delete(key);
 }

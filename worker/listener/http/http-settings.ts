@@ -3,9 +3,10 @@ import { Secret } from "../../../shared/secret.ts";
 import type { ConfigPart, Loading } from "../../config/part.ts";
 import type { SecretFile } from "../../config/pem.ts";
 import { type SettingsOf, setting } from "../../config/setting.ts";
+import { readTlsFiles, type TlsFiles } from "../../config/tls-files.ts";
 import { Text } from "../../document/value-types.ts";
 import { type ListenAddress, listenAddress } from "../addresses.ts";
-import { addressConcerns, addressRules, readTlsFiles, type TlsFiles } from "../served-address.ts";
+import { addressConcerns, addressRules } from "../served-address.ts";
 import { Tokens } from "../tokens.ts";
 
 /** Loopback by default, because the status page needs no authentication there. */
@@ -65,7 +66,7 @@ const SERVED = {
   tokens: ["httpTokenFile"],
   certificate: "httpCertFile",
   key: "httpKeyFile",
-  clientCa: "httpClientCaFile",
+  ca: "httpClientCaFile",
   risk: "read status page and metrics",
 } as const;
 

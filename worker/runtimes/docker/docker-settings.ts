@@ -7,8 +7,8 @@ import { type CrossCheck, needs } from "../../config/cross-check.ts";
 import type { ConfigPart, Loading } from "../../config/part.ts";
 import { certificates, keyOfCertificate } from "../../config/pem.ts";
 import { type SettingsOf, setting } from "../../config/setting.ts";
+import { readSecretText } from "../../document/secret-text.ts";
 import { ContainerPids, Text, Toggle } from "../../document/value-types.ts";
-import { readSecretText } from "../../machines/secret-text.ts";
 import { type ContainerSettings, containerConfig } from "../container-settings.ts";
 import {
   DEFAULT_SOCKET,

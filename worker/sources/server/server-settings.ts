@@ -6,8 +6,8 @@ import { Secret } from "../../../shared/secret.ts";
 import type { Environment } from "../../../shared/tracing/variables.ts";
 import { type CrossCheck, needs } from "../../config/cross-check.ts";
 import type { ConfigPart, Loading } from "../../config/part.ts";
-import { certificates, keyOfCertificate } from "../../config/pem.ts";
 import { type SettingsOf, setting } from "../../config/setting.ts";
+import { readTlsFiles, tlsRules } from "../../config/tls-files.ts";
 import { Duration, Text, Toggle } from "../../document/value-types.ts";
 import type { HttpProxy } from "../grpc/http-proxy.ts";
 
@@ -119,6 +119,8 @@ const settings = {
 };
 type Given = SettingsOf<typeof settings>;
 
+const TLS = { certificate: "grpcClientCertFile", key: "grpcClientKeyFile", ca: "grpcCaFile" } as const;
+
 const needsTls = <Name extends string>(name: Name) =>
   needs(name, "grpcTls", "has no meaning without TLS: set {grpcTls} as well");
 
@@ -132,8 +134,7 @@ const rules: readonly CrossCheck<Given>[] = [
     broken: ({ grpcInsecureTls, grpcCaFile }) => grpcInsecureTls && grpcCaFile !== undefined,
     message: "accepts any certificate, so {grpcCaFile} has no effect: set only one of them",
   },
-  needs("grpcClientCertFile", "grpcClientKeyFile", "needs its private key: set {grpcClientKeyFile}"),
-  needs("grpcClientKeyFile", "grpcClientCertFile", "needs its certificate: set {grpcClientCertFile}"),
+  ...tlsRules(TLS),
 ];
 
 const concerns: readonly CrossCheck<Given>[] = [
@@ -173,18 +174,14 @@ interface ServerPart {
 }
 
 function config(given: Given, { read }: Loading): ServerPart {
-  const ca = read("grpcCaFile", given.grpcCaFile, certificates);
-  const certificate = read("grpcClientCertFile", given.grpcClientCertFile, (text, path) => ({
-    path,
-    text: certificates(text),
-  }));
-  const clientKey = read("grpcClientKeyFile", given.grpcClientKeyFile, (text) =>
-    keyOfCertificate(text, certificate),
-  );
+  const { ca, certificate, key } = readTlsFiles(TLS, given, read);
   const { backoffMaxInterval: backoffMaxIntervalMs } = given;
   if (given.grpcServer === undefined) return { backoffMaxIntervalMs };
   const { grpcProxy: url, grpcNoProxy: noProxy = "" } = given;
-  const tls = { ca, clientCertificate: certificate?.text, clientKey, serverName: given.grpcServerName };
+  const tls = {
+    ...{ ca: ca?.text, clientCertificate: certificate?.text, clientKey: key?.text },
+    serverName: given.grpcServerName,
+  };
   return {
     backoffMaxIntervalMs,
     server: {

@@ -1,5 +1,5 @@
 import { actionKey } from "../../../../worker/core/action/action.ts";
-import type { JournalEntry, JournalPhase } from "../../../../worker/core/journal/entry.ts";
+import type { JournalEntry, JournalPhase } from "../../../../worker/core/action/entry.ts";
 
 const AT = "2030-01-02T03:04:05.000Z";
 

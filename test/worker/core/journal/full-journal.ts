@@ -1,5 +1,5 @@
-import type { JournalEntry, JournalPhase } from "../../../../worker/core/journal/entry.ts";
-import { MemoryJournal } from "../../../../worker/core/journal/memory-journal.ts";
+import { MemoryJournal } from "../../../../worker/core/action/action-journal.ts";
+import type { JournalEntry, JournalPhase } from "../../../../worker/core/action/entry.ts";
 
 /** A journal in memory whose next entry in some phase finds no room. */
 export class FullJournal extends MemoryJournal {

@@ -2,6 +2,7 @@ import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type LogFields, silentLogger } from "../../../../shared/logger.ts";
+import { actionEntries } from "../../../../worker/core/action/action-journal.ts";
 import { Journal } from "../../../../worker/core/journal/journal.ts";
 import { openFolder } from "../../../support/folder.ts";
 import { SetClock } from "../../../support/set-clock.ts";
@@ -22,7 +23,7 @@ export async function journalLab() {
     directory,
     warnings,
     clock,
-    open: () => Journal.open({ directory, clock, log }),
+    open: () => Journal.open({ directory, kind: actionEntries, clock, log }),
     files: async () => (await readdir(directory)).filter((name) => name !== "set-aside").toSorted(),
     setAside: async () => (await readdir(join(directory, "set-aside"))).toSorted(),
   };

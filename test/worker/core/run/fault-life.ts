@@ -3,8 +3,9 @@ import type { Clock } from "../../../../shared/clock.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { raceAbort } from "../../../../shared/race-abort.ts";
 import { type ActionStatus, actionKey } from "../../../../worker/core/action/action.ts";
+import { actionEntries } from "../../../../worker/core/action/action-journal.ts";
+import { isUnreported, type JournalEntry } from "../../../../worker/core/action/entry.ts";
 import { noObserver } from "../../../../worker/core/action/observer.ts";
-import { isUnreported } from "../../../../worker/core/journal/entry.ts";
 import { Journal } from "../../../../worker/core/journal/journal.ts";
 import { type LaneServices, Worker } from "../../../../worker/core/lanes/worker.ts";
 import type { Acknowledgement, Poll, WorkflowSet } from "../../../../worker/core/ports/source.ts";
@@ -69,7 +70,7 @@ disk.beforeStep = async (name) => {
 };
 
 /** A replica keeps an end that the server may have from another one. */
-export function unfinished(journal: Journal, isShared: boolean) {
+export function unfinished(journal: Journal<JournalEntry>, isShared: boolean) {
   return journal.unfinished().filter((entry) => !isShared || !isUnreported(entry));
 }
 
@@ -87,7 +88,7 @@ export class Life {
   readonly #options: LifeOptions;
   readonly #connection: Connection | undefined;
   readonly #locks: LeaderLocks | undefined;
-  #journal: Journal | undefined;
+  #journal: Journal<JournalEntry> | undefined;
   #worker: Worker | undefined;
   #isStopping = false;
 
@@ -146,7 +147,12 @@ export class Life {
     lives.run(this, () => {
       void (async () => {
         try {
-          this.#journal = await Journal.open({ directory, clock: this.clock, log: silentLogger });
+          this.#journal = await Journal.open({
+            directory,
+            kind: actionEntries,
+            clock: this.clock,
+            log: silentLogger,
+          });
         } catch {
           // A worker that cannot read its journal does not start.
           this.die();
@@ -287,7 +293,7 @@ export class Life {
     });
   }
 
-  #compose(journal: Journal): Worker {
+  #compose(journal: Journal<JournalEntry>): Worker {
     const world = this.#world;
     const { clock, election } = this;
     const isLeading = () => election?.isLeading ?? true;

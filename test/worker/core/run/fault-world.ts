@@ -1,7 +1,8 @@
 import { silentLogger } from "../../../../shared/logger.ts";
 import type { Workflow } from "../../../../simulators/tink/workflow.ts";
 import { type ActionId, type ActionStatus, actionKey } from "../../../../worker/core/action/action.ts";
-import { isSettled } from "../../../../worker/core/journal/entry.ts";
+import { actionEntries } from "../../../../worker/core/action/action-journal.ts";
+import { isSettled, type JournalEntry } from "../../../../worker/core/action/entry.ts";
 import { Journal } from "../../../../worker/core/journal/journal.ts";
 import { dice } from "../../../support/dice.ts";
 import { ChangingWeather } from "../../../support/simulation/changing-weather.ts";
@@ -237,7 +238,7 @@ export class World {
   }
 
   /** An end is settled only once the server has it, or if it does not wait for it. */
-  checkSettled(journal: Journal): void {
+  checkSettled(journal: Journal<JournalEntry>): void {
     for (const [key, run] of this.#begun) {
       const entry = journal.find(key);
       if (!entry || !isSettled(entry)) continue;
@@ -324,7 +325,7 @@ export class World {
       (step) => step.startsWith('remove "') || (isShared && /"ended"|sync journal/.test(step)),
     );
     for (const directory of areAllRemoved ? directories : []) {
-      const journal = await Journal.open({ directory, clock, log: silentLogger });
+      const journal = await Journal.open({ directory, kind: actionEntries, clock, log: silentLogger });
       const entries = unfinished(journal, isShared);
       left.push(...entries.map(({ action, phase }) => `entry ${phase} of ${action.name}`));
     }

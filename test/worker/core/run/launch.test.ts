@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import { type Action, actionKey, type Outcome } from "../../../../worker/core/action/action.ts";
+import { MemoryJournal } from "../../../../worker/core/action/action-journal.ts";
 import { type ActionEvent, noObserver } from "../../../../worker/core/action/observer.ts";
-import { MemoryJournal } from "../../../../worker/core/journal/memory-journal.ts";
 import {
   Detached,
   type EarlierRun,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { LogFields } from "../../../../shared/logger.ts";
+import { MemoryJournal } from "../../../../worker/core/action/action-journal.ts";
 import { type ActionEvent, noObserver } from "../../../../worker/core/action/observer.ts";
-import { MemoryJournal } from "../../../../worker/core/journal/memory-journal.ts";
 import { MachineLocks } from "../../../../worker/core/queue/action-queue.ts";
 import { scriptedRequest } from "../../runtimes/launch-request.ts";
 import { briefRuntime, executorLab, type LabOptions, TARGET } from "./executor-lab.ts";

@@ -52,7 +52,7 @@ test("the files are read, and no secret of them is printed", () => {
     allowUnauthenticated: false,
     issuer: "https://issuer.example.org",
     audience: "pbnj",
-    files: { certificate: { text: cert }, clientCa: { text: cert }, jwtKeys: { text: publicKey } },
+    files: { certificate: { text: cert }, ca: { text: cert }, jwtKeys: { text: publicKey } },
   });
   expect(pbnj?.files.jwtSecret?.text.reveal()).toBe(SECRET);
   expect(pbnj?.files.key?.text.reveal()).toBe(key);

@@ -2,6 +2,7 @@ import { BmcClient } from "../../../../shared/bmc/client.ts";
 import { type Clock, systemClock } from "../../../../shared/clock.ts";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import type { Action } from "../../../../worker/core/action/action.ts";
+import { actionEntries } from "../../../../worker/core/action/action-journal.ts";
 import { noObserver, observers } from "../../../../worker/core/action/observer.ts";
 import { Journal } from "../../../../worker/core/journal/journal.ts";
 import { openStateDirectory } from "../../../../worker/core/journal/state-directory.ts";
@@ -70,7 +71,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
   if (!config.rufio) throw new Error("the settings have no rufio");
   const { inventory } = config;
   const state = await openStateDirectory(stateDirectory);
-  const journal = await Journal.open({ directory: state.journal, clock, log });
+  const journal = await Journal.open({ directory: state.journal, kind: actionEntries, clock, log });
   const cluster = await Cluster.open({ kubeconfig: options.kubeconfig, clock, requestTimeoutMs: 10_000 });
   const commands = new SecretCommands();
   const reads: string[] = [];

@@ -30,7 +30,7 @@ const tls: HttpFiles = {
   certificate: { path: "tls.crt", text: server.cert },
   key: { path: "tls.key", text: new Secret(server.key) },
 };
-const clientCa: HttpFiles = { clientCa: { path: "ca.crt", text: authority.cert } };
+const clientCa: HttpFiles = { ca: { path: "ca.crt", text: authority.cert } };
 
 const page: Route = { path: "/", handle: (_, response) => void response.end("page\n") };
 const health: Route = {

@@ -30,7 +30,7 @@ export const tls: ApiFiles = {
   certificate: { path: "tls.crt", text: server.cert },
   key: { path: "tls.key", text: new Secret(server.key) },
 };
-export const clientCa: ApiFiles = { clientCa: { path: "ca.crt", text: authority.cert } };
+export const clientCa: ApiFiles = { ca: { path: "ca.crt", text: authority.cert } };
 
 export const POWER = "/github.com.tinkerbell.pbnj.api.v1.Machine/Power";
 export const ON = '{"powerAction":"POWER_ACTION_ON"}';

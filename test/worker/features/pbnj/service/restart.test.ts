@@ -3,7 +3,7 @@ import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { actionKey } from "../../../../../worker/core/action/action.ts";
-import type { JournalEntry } from "../../../../../worker/core/journal/entry.ts";
+import type { JournalEntry } from "../../../../../worker/core/action/entry.ts";
 import { encodeEntry } from "../../../../../worker/core/journal/entry-text.ts";
 import type { TaskRecord } from "../../../../../worker/features/pbnj/service/task-record.ts";
 import { taskAction } from "../../../../../worker/features/pbnj/service/tasks.ts";

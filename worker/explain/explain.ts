@@ -5,20 +5,20 @@ import { defined } from "../../shared/defined.ts";
 import { type Action, namespaceOf } from "../core/action/action.ts";
 import { hooksOf } from "../core/action/hooks.ts";
 import type { LaunchTerms } from "../core/ports/runtime.ts";
+import type { LabelledMachine } from "../document/labels.ts";
 import type { Inventory } from "../machines/inventory.ts";
-import type { LabelledMachine } from "../machines/labels.ts";
 import { type ResolvedMachine, resolveMachine } from "../machines/resolve-machine.ts";
+import { type Circumstances, decideFile, decideMachine, type Refusal, refusals } from "../policy/decide.ts";
+import { matchesImagePattern } from "../policy/image-rule.ts";
+import { containerRuleFor, launchTerms } from "../policy/launch-terms.ts";
+import { EVERY_IMAGE, type Policy } from "../policy/policy.ts";
+import { retriesAsked } from "../policy/retry-rule.ts";
+import { agentProblem, tenantMachineProblem } from "../policy/tenant-rule.ts";
+import { isTrusted, misspeltAction } from "../policy/trust-rule.ts";
+import { volumeProblem } from "../policy/volume-rule.ts";
 import type { ActionLibrary } from "../runtimes/action-library.ts";
 import { refusalOf } from "../runtimes/host-refusal.ts";
 import { refusedFields } from "../runtimes/kubernetes/refusal.ts";
-import { type Circumstances, decideFile, decideMachine, type Refusal, refusals } from "./decide.ts";
-import { matchesImagePattern } from "./image-rule.ts";
-import { containerRuleFor, launchTerms } from "./launch-terms.ts";
-import { EVERY_IMAGE, type Policy } from "./policy.ts";
-import { retriesAsked } from "./retry-rule.ts";
-import { agentProblem, tenantMachineProblem } from "./tenant-rule.ts";
-import { isTrusted, misspeltAction } from "./trust-rule.ts";
-import { volumeProblem } from "./volume-rule.ts";
 
 interface RunOptions {
   /** The result of `settleTrust`. */

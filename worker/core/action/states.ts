@@ -1,4 +1,4 @@
-import type { JournalEntry, JournalPhase } from "./entry.ts";
+import type { JournalPhase } from "./entry.ts";
 
 /** What the worker knows of an action it was served. All states but the first are phases of its journal entry. */
 export type ActionState = "admitted" | JournalPhase;
@@ -82,12 +82,3 @@ export const STATES: Readonly<Record<JournalPhase, StateRule>> & {
   /** No server waits for its end. Remembered: if a server serves the action again, it gets this end. */
   dropped: SETTLED,
 };
-
-/**
- * Whether an entry must survive a power loss. The first entry of a run whose IDs an earlier run had must, too: else that run's end
- * could return and be reported as this one's.
- */
-export function mustLast(entry: Pick<JournalEntry, "phase" | "connected" | "action">): boolean {
-  const { synced } = STATES[entry.phase];
-  return synced === "unless-connected" ? !entry.connected || entry.action.idMayReturn === true : synced;
-}

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defined } from "../../../shared/defined.ts";
-import type { EndStatus } from "../action/action.ts";
+import type { EndStatus } from "./action.ts";
 
 const Instant = z.iso.datetime();
 
