@@ -74,9 +74,7 @@ export type DriverFactories<Parts> = {
 };
 
 type Made<Factories> = {
-  readonly [Name in keyof Factories]: Factories[Name] extends (parts: never) => infer Driver
-    ? Driver
-    : never;
+  readonly [Name in keyof Factories]: Factories[Name] extends (parts: never) => infer Driver ? Driver : never;
 };
 
 /** The drivers of one session. */

@@ -5,7 +5,8 @@ const BOOT = { device: "pxe", persistent: false, mode: "uefi" } as const;
 
 export const reference = operationReference("boot", {
   check: {
-    means: "The boot override was read; a webhook (`rpc`) accepts one. A switch (`homeassistant`) has none: remove it from `REQUIRE`",
+    means:
+      "The boot override was read; a webhook (`rpc`) accepts one. A switch (`homeassistant`) has none: remove it from `REQUIRE`",
     roundTrips: { redfish: 1, ipmi: 1 },
     example: { ...ok("none"), durationMs: 45 },
   },

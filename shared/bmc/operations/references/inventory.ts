@@ -6,9 +6,9 @@ export const reference = operationReference("inventory", {
     means: "The hardware was read",
     roundTrips: { redfish: 27, ipmi: 9 },
     example: {
-    ...ok("Contoso 3500, 2 processors, 3 memory modules, 2 disks, 2 NICs, 2 firmware versions"),
-    durationMs: 1171,
-  },
+      ...ok("Contoso 3500, 2 processors, 3 memory modules, 2 disks, 2 NICs, 2 firmware versions"),
+      durationMs: 1171,
+    },
   },
   calls: { read: (inventory, signal) => inventory.read(signal) },
 });

@@ -5,7 +5,8 @@ const IMAGE = { url: "http://192.0.2.1/x.iso" };
 
 export const reference = operationReference("media", {
   check: {
-    means: "The virtual CD drive was read; says by which protocols the BMC fetches images, if the BMC lists them, for which some need one request more",
+    means:
+      "The virtual CD drive was read; says by which protocols the BMC fetches images, if the BMC lists them, for which some need one request more",
     roundTrips: { redfish: 3 },
     example: { ...ok("an empty drive"), durationMs: 135 },
   },

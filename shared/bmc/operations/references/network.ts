@@ -9,9 +9,9 @@ export const reference = operationReference("network", {
     means: "The BMC's network interfaces were read",
     roundTrips: { redfish: 2, ipmi: 2 },
     example: {
-    ...ok("static 192.0.2.11/24, gateway 192.0.2.1, host name bmc-7"),
-    durationMs: 88,
-  },
+      ...ok("static 192.0.2.11/24, gateway 192.0.2.1, host name bmc-7"),
+      durationMs: 88,
+    },
   },
   calls: {
     list: (network, signal) => network.list(signal),
