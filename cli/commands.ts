@@ -20,6 +20,12 @@ export function programCommands(own: SelfProgram): readonly ProgramCommand[] {
       define: async (command) => (await import("./actions-command.ts")).defineActions(command),
     },
     {
+      name: "machines",
+      usage: "[options]",
+      summary: "list the machines of an inventory, with their labels",
+      define: async (command) => (await import("./machines/machines-command.ts")).defineMachines(command),
+    },
+    {
       name: "inventory",
       usage: "<pin|import> [options]",
       summary: "record the BMCs' fingerprints, or write an inventory from other formats",

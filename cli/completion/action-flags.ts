@@ -19,6 +19,7 @@ export function actionFlags(action: Pick<Action, "input">): readonly Flag[] {
 /** The flags that `cli/machines/select-machines.ts` reads. */
 const INVENTORY: readonly Flag[] = [
   inventoryFlag("--inventory", "run on machines of this inventory", { paths: "files" }),
+  inventoryFlag("--selector", "run on the machines with these labels, such as rack=r12,role!=spare", {}),
   inventoryFlag("--all", "run on every machine of the inventory", { value: "none" }),
   inventoryFlag("--concurrency", "how many machines at a time", { fallback: "50" }),
 ];

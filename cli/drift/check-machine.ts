@@ -12,6 +12,7 @@ import type { SessionProvider } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
 import { type ProgressLines, withProgress } from "../../shared/progress-lines.ts";
 import { redactor } from "../../shared/secret-forms.ts";
+import type { LimitedStart } from "../../worker/core/queue/start-limits.ts";
 import { compare, withoutSecrets } from "../../worker/features/drift/compare.ts";
 import { UPDATE_TIMEOUT_MS } from "../../worker/features/drift/next-correction.ts";
 import { readMachine } from "../../worker/features/drift/read-machine.ts";
@@ -39,6 +40,8 @@ export interface CheckOptions {
   /** Receives warnings as lines of JSON. */
   readonly onLog: (line: string) => void;
   readonly lines: ProgressLines;
+  /** Waits until the inventory's limits let an action of this name start at the machine. */
+  readonly limited: (action: string, signal: AbortSignal) => Promise<LimitedStart>;
 }
 
 /** Reads and compares one machine and, with `enforce`, corrects it. A machine that cannot be read is also a result. */
@@ -46,7 +49,7 @@ export async function checkMachine(
   machine: string,
   connection: Connection,
   desired: DesiredState,
-  { enforce, clock = systemClock, onLog, lines }: CheckOptions,
+  { enforce, clock = systemClock, onLog, lines, limited }: CheckOptions,
   stop: AbortSignal,
 ): Promise<MachineDrift> {
   const updates = Object.values(desired.firmware ?? {}).filter((wanted) => typeof wanted === "object");
@@ -67,7 +70,7 @@ export async function checkMachine(
     if (!enforce || error || !differences.some(({ state }) => state === "different")) {
       return { machine, ...facts(), differences: differences.map((one) => redacted(one, redact)) };
     }
-    const corrections = await correct(bmc, desired, differences, { signal, onSetting });
+    const corrections = await correct(bmc, desired, differences, { signal, onSetting, limited });
     lines.show(machine, { text: "reading again" });
     const again = await readMachine(bmc, desired, signal);
     const found = compare(desired, again.observed, connection.bootMode);

@@ -1,12 +1,15 @@
+import { systemClock } from "../../shared/clock.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { UncaughtErrors } from "../../shared/uncaught-errors.ts";
 import { ActionSlots, MachineLocks } from "../../worker/core/queue/action-queue.ts";
+import { StartLimits } from "../../worker/core/queue/start-limits.ts";
 import type { Inventory, Machine } from "../../worker/machines/inventory.ts";
 import { pauseNote } from "../../worker/machines/pause.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
+import { startLimitsOf } from "../../worker/machines/start-limits-of.ts";
 import { type CheckOptions, checkMachine, failedMachine, type MachineDrift } from "./check-machine.ts";
 
-export interface CheckMachinesOptions extends CheckOptions {
+export interface CheckMachinesOptions extends Omit<CheckOptions, "limited"> {
   readonly concurrency: number;
   /** Called for each machine as it answers. */
   readonly onResult: (result: MachineDrift) => Promise<void>;
@@ -21,6 +24,8 @@ export async function checkMachines(
 ): Promise<readonly MachineDrift[]> {
   const slots = new ActionSlots(concurrency);
   const locks = new MachineLocks();
+  const limits = new StartLimits(systemClock);
+  const rules = inventory.limits?.() ?? [];
   const commands = new SecretCommands();
   const uncaughtErrors = new UncaughtErrors();
   const check = async (machine: Machine): Promise<MachineDrift> => {
@@ -37,8 +42,12 @@ export async function checkMachines(
       options.lines.show(machine.name, { text: "reading" });
       const connection = await inventory.resolveConnection(machine, { commands, signal });
       const desired = inventory.desiredState?.(machine.name) ?? {};
+      const limited = (action: string, own: AbortSignal) => {
+        const show = (limit: string) => options.lines.show(machine.name, { text: `waiting for ${limit}` });
+        return limits.acquire(startLimitsOf(rules, machine.labels, action), own, show);
+      };
       return await uncaughtErrors.isolate(
-        (own) => checkMachine(machine.name, connection, desired, options, own),
+        (own) => checkMachine(machine.name, connection, desired, { ...options, limited }, own),
         signal,
       );
     } catch (thrown) {

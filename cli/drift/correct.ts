@@ -2,6 +2,7 @@ import type { BmcClient } from "../../shared/bmc/client.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
+import type { LimitedStart } from "../../worker/core/queue/start-limits.ts";
 import { reasonToStayOff } from "../../worker/features/drift/compare.ts";
 import { biosValuesOf, CORRECTION_ORDER, updateOf } from "../../worker/features/drift/next-correction.ts";
 import type { Difference, Setting } from "../../worker/features/shared/drift-seen.ts";
@@ -36,8 +37,11 @@ export async function correct(
   {
     signal,
     onSetting,
+    limited,
   }: {
     readonly signal: AbortSignal;
+    /** Waits until the inventory's limits let an action of this name start. */
+    readonly limited: (action: string, signal: AbortSignal) => Promise<LimitedStart>;
     /** Called before a setting is corrected. */
     readonly onSetting: (setting: Setting) => void;
   },
@@ -53,8 +57,16 @@ export async function correct(
         return skipped(`nothing was sent, because ${failed} failed`);
       }
       if (setting === "power" && different[0]?.reason !== undefined) return skipped(different[0].reason);
-      onSetting(setting);
-      return correctOne(() => send(bmc, desired, { setting, different }, signal));
+      return correctOne(async () => {
+        const start = await limited(ACTIONS[setting] ?? `power-${desired.power}`, signal);
+        try {
+          start.started();
+          onSetting(setting);
+          return await send(bmc, desired, { setting, different }, signal);
+        } finally {
+          start.release();
+        }
+      });
     })();
     for (const { field } of different) corrections.set(field, correction);
     if (correction.class === undefined) continue;
@@ -63,6 +75,15 @@ export async function correct(
   }
   return corrections;
 }
+
+/** The action that does the same as a correction; power has one for each state. */
+const ACTIONS: Readonly<Record<Setting, string | undefined>> = {
+  bootDevice: "set-boot-device",
+  ntp: "set-ntp",
+  bios: "set-bios",
+  firmware: "update-firmware",
+  power: undefined,
+};
 
 /** Groups the differences that are corrected together: all of a setting, but only one component of the firmware. */
 function stepsOf(differences: readonly Difference[]) {

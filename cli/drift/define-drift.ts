@@ -1,17 +1,18 @@
 import type { Command } from "commander";
 import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import { addMachineOptions } from "../machines/select-machines.ts";
 import type { DriftFlags } from "./drift-command.ts";
 
 /** `pbnj-worker drift`. */
 export function defineDrift(command: Command): void {
-  command
-    .description(
-      "Compare machines with the desired state in their inventory entries. Changes nothing without --enforce, which changes " +
-        "boot device, NTP and BIOS settings, updates firmware, and turns machines on or off.",
-    )
-    .option("--inventory <file>", "the inventory with the machines")
-    .option("--machine <name,...>", "these machines, with * for anything; repeat for several", collect)
-    .option("--all", "all machines of the inventory")
+  addMachineOptions(
+    command
+      .description(
+        "Compare machines with the desired state in their inventory entries. Changes nothing without --enforce, which changes " +
+          "boot device, NTP and BIOS settings, updates firmware, and turns machines on or off.",
+      )
+      .option("--inventory <file>", "the inventory with the machines"),
+  )
     .option(
       "--enforce",
       "change the machines so that they match: each difference once; firmware only if the entry names its image; " +
@@ -26,8 +27,4 @@ export function defineDrift(command: Command): void {
       const known = command.options.flatMap(({ long }) => long ?? []);
       process.exit(await drift(flags, unknownArgumentProblems(command.args, known)));
     });
-}
-
-function collect(value: string, earlier: readonly string[] = []): readonly string[] {
-  return [...earlier, ...value.split(",")];
 }

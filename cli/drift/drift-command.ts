@@ -1,7 +1,7 @@
 import { writeText } from "../../actions/harness/result/write-text.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { openProgressLines } from "../../shared/progress-lines.ts";
-import { chooseMachines, countedPauses } from "../machines/select-machines.ts";
+import { chooseMachines, countedPauses, type MachineChoice } from "../machines/select-machines.ts";
 import { listenForStop } from "../stop-signal.ts";
 import { endWithUsage } from "../usage-problem.ts";
 import { exitCodeFor, type MachineDrift } from "./check-machine.ts";
@@ -11,10 +11,8 @@ import { driftLine, driftRows, driftSummary } from "./show-drift.ts";
 const COMMAND = "pbnj-worker drift";
 const OUTPUTS = ["auto", "table", "json"];
 
-export interface DriftFlags {
+export interface DriftFlags extends MachineChoice {
   readonly inventory?: string;
-  readonly machine?: readonly string[];
-  readonly all?: true;
   readonly enforce?: true;
   readonly concurrency: string;
   readonly output: string;
@@ -22,8 +20,8 @@ export interface DriftFlags {
 
 /** Compares machines with their desired states. Resolves to the exit code, or ends the process if the command line is wrong. */
 export async function drift(flags: DriftFlags, unknown: readonly string[]): Promise<number> {
-  const { inventory: path = "", machine = [], all = false, enforce = false, concurrency, output } = flags;
-  const chosen = chooseMachines({ inventory: path, machines: machine, all, concurrency });
+  const { inventory: path = "", machine = [], enforce = false, concurrency, output } = flags;
+  const chosen = chooseMachines({ ...flags, inventory: path });
   const { inventory } = chosen;
   const problems = [...unknown, ...chosen.problems];
   if (!OUTPUTS.includes(output)) {

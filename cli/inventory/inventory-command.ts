@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import { addMachineOptions, collectNames } from "../machines/select-machines.ts";
 import { endWithUsage } from "../usage-problem.ts";
 import type { ImportFlags } from "./import/import-command.ts";
 import type { PinFlags } from "./pin/pin-command.ts";
@@ -26,12 +27,11 @@ function definePin(parent: Command): void {
   command
     .description(
       "Connect to BMCs with TLS, show the certificates they present, and record the fingerprints in the inventory. Sends no " +
-        "password. Without --machine and --all: all machines that have neither fingerprint nor CA.",
+        "password. Without --machine, --selector and --all: all machines that have neither fingerprint nor CA.",
     )
-    .option("--inventory <file>", "the inventory to read and change")
-    .option("--machine <name,...>", "only these machines, with * for anything; repeat for several", collect)
-    .option("--all", "all machines of the inventory")
-    .option("--replace <name,...>", "record changed fingerprints of these machines, too", collect)
+    .option("--inventory <file>", "the inventory to read and change");
+  addMachineOptions(command)
+    .option("--replace <name,...>", "record changed fingerprints of these machines, too", collectNames)
     .option("--yes", "record without asking")
     .option("--concurrency <number>", "how many BMCs to connect to at a time", "50")
     .option("--timeout <duration>", "time for each connection (default: connectTimeout of the machine)")
@@ -67,10 +67,6 @@ function defineImport(parent: Command): void {
       const left = /^-./.test(file ?? "") ? command.args : command.args.slice(1);
       process.exit(await importInventory(file, flags, unknownArguments(command, left, EXPECTED)));
     });
-}
-
-function collect(value: string, earlier: readonly string[] = []): readonly string[] {
-  return [...earlier, ...value.split(",")];
 }
 
 function problemWith({ args }: Command): string {

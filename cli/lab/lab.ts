@@ -39,6 +39,7 @@ export interface LabOptions {
 const TIMES = { powerOnMs: 1_500, powerOffMs: 800, softOffMs: 1_200 };
 const USERNAME = "admin";
 const HEADER = "# Written by pbnj-worker lab at every start.\n";
+const MOST_RACKS = 8;
 const WILDCARDS: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 /**
@@ -76,9 +77,13 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
     }
     await write(certificatesFile, certificates.text());
     const reached = WILDCARDS[host] ?? host;
+    const perRack = Math.max(2, Math.ceil(machines.length / MOST_RACKS));
     const inventory = {
       defaults: { credentials: { username: USERNAME, passwordFile: "bmc-password" } },
-      machines: machines.map(({ machine: { name }, entry }) => ({ name, host: reached, ...entry })),
+      machines: machines.map(({ machine: { name }, entry }, index) => ({
+        ...{ name, host: reached, labels: { rack: `r${1 + Math.floor(index / perRack)}` } },
+        ...entry,
+      })),
     };
     await write(inventoryFile, HEADER + stringify(inventory));
   } catch (thrown) {

@@ -7,6 +7,7 @@ import { readInput } from "../../actions/harness/input/read-input.ts";
 import { failedResult } from "../../actions/harness/result/write-result.ts";
 import { notConfirmed } from "../../actions/harness/run/program.ts";
 import { runNamed } from "../../actions/run-named.ts";
+import { systemClock } from "../../shared/clock.ts";
 import { confirm } from "../../shared/confirm.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { serialiseConnection } from "../../shared/contract/connection.ts";
@@ -21,9 +22,11 @@ import { UncaughtErrors } from "../../shared/uncaught-errors.ts";
 import type { LogLine } from "../../worker/core/action/action.ts";
 import { readLogLine } from "../../worker/core/action/log-line.ts";
 import { ActionSlots, MachineLocks } from "../../worker/core/queue/action-queue.ts";
+import { StartLimits } from "../../worker/core/queue/start-limits.ts";
 import type { Machine } from "../../worker/machines/inventory.ts";
 import { pauseNote } from "../../worker/machines/pause.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
+import { startLimitsOf } from "../../worker/machines/start-limits-of.ts";
 import { actionLibrary } from "../action-library.ts";
 import { listenForStop } from "../stop-signal.ts";
 import { endWithUsage } from "../usage-problem.ts";
@@ -36,8 +39,8 @@ type Environment = Readonly<Record<string, string>>;
 /** Runs an action on machines of an inventory, many at the same time. Ends the process with the highest exit code. */
 export async function runOnMachines(name: string, argv: readonly string[]): Promise<never> {
   const action = await loadAction(name);
-  const selection = selectionIn(argv);
-  const flags = action && parseFlags(action, selection.rest);
+  const { selection, rest } = selectionIn(argv);
+  const flags = action && parseFlags(action, rest);
   if (!action || !flags || flags.print) return runNamed("pbnj-worker action", [name, ...argv]);
   const command = `pbnj-worker action ${name}`;
   const { inventory, machines, problems } = chooseMachines(selection);
@@ -56,12 +59,13 @@ export async function runOnMachines(name: string, argv: readonly string[]): Prom
   await confirmAll(action, { env, flags: flags.values, machines, command }, stop.signal);
   const slots = new ActionSlots(+selection.concurrency);
   const locks = new MachineLocks();
+  const limits = new StartLimits(systemClock);
   const commands = new SecretCommands();
   const uncaughtErrors = new UncaughtErrors();
   const format = formatOf(env);
   const log = openActionsLog(format, levelIn(env));
   const { lines } = log;
-  const counted = countedPauses(machines, selection.machines);
+  const counted = countedPauses(machines, selection.machine ?? []);
   const output = openOutput(action, { format, machines, lines });
   const runOne = async (machine: Machine): Promise<number> => {
     if (machine.paused) {
@@ -78,7 +82,12 @@ export async function runOnMachines(name: string, argv: readonly string[]): Prom
       lines.note(machine.name, "waiting for its turn");
       // Two entries may have the same BMC.
       held.push(await locks.acquire(machine.lockKey, stop.signal));
+      const show = (limit: string) => lines.show(machine.name, { text: `waiting for ${limit}` });
+      const limited = startLimitsOf(inventory.limits?.() ?? [], machine.labels, action.name);
+      const start = await limits.acquire(limited, stop.signal, show);
+      held.push(start.release);
       held.push(await slots.acquire(stop.signal));
+      start.started();
       lines.show(machine.name, { text: "waiting for the BMC" });
       const connection = await inventory.resolveConnection(machine, { commands, signal: stop.signal });
       const own = { ...ownFiles(action, env, machine), LOG_LEVEL: log.level };

@@ -1,61 +1,116 @@
+import type { Command } from "commander";
 import { parseArguments } from "../../shared/contract/given.ts";
+import { defined } from "../../shared/defined.ts";
 import { formatProblem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { fileProblemOf, readTextFile } from "../../shared/read-text-file.ts";
 import type { Inventory, Machine } from "../../worker/machines/inventory.ts";
+import { type LabelledMachine, SELECTOR_SYNTAX, Selector } from "../../worker/machines/labels.ts";
 import { parseInventory } from "../../worker/machines/parse-inventory.ts";
 import { isAmong, matchesName } from "../../worker/policy/wildcard.ts";
 
 const MOST_AT_ONCE = 1_000;
-const OWN_FLAGS = ["--inventory", "--machine", "--all", "--concurrency"];
+const OWN_FLAGS = ["--inventory", "--machine", "--selector", "--all", "--concurrency"];
 
-/** The part of a command line that selects machines. */
-export interface Selection {
-  readonly inventory: string;
-  /** Names, which may have wildcards. */
-  readonly machines: readonly string[];
-  readonly all: boolean;
-  readonly concurrency: string;
-  /** The arguments for the action. */
-  readonly rest: readonly string[];
+/** Which machines of an inventory a command line means: named ones, those with labels, or all. */
+export interface MachineChoice {
+  /** Names with wildcards. */
+  readonly machine?: readonly string[];
+  /** In kubectl's syntax. */
+  readonly selector?: string;
+  readonly all?: boolean;
 }
 
-export function selectionIn(argv: readonly string[]): Selection {
+/** What a command line says about machines. */
+export interface Selection extends MachineChoice {
+  readonly inventory: string;
+  readonly concurrency: string;
+}
+
+/** The flags of a choice, for a command of commander. */
+export function addMachineOptions(command: Command): Command {
+  return command
+    .option("--machine <name,...>", "these machines, with * for anything; repeat for several", collectNames)
+    .option("--selector <labels>", "the machines with these labels, such as rack=r12,role!=spare")
+    .option("--all", "all machines of the inventory");
+}
+
+/** Collects the values of a flag that may be repeated, each a list with commas. */
+export function collectNames(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, ...value.split(",")];
+}
+
+/** The selection of an action's command line, and the arguments that are the action's own. */
+export function selectionIn(argv: readonly string[]): {
+  readonly selection: Selection;
+  readonly rest: readonly string[];
+} {
   const { flags, strays } = parseArguments(argv);
   const valuesOf = (name: string) =>
     flags.filter(({ flag }) => flag === name).map(({ value }) => value ?? "");
   const others = flags.filter(({ flag }) => !OWN_FLAGS.includes(flag));
+  const selector = valuesOf("--selector").at(-1);
   return {
-    inventory: valuesOf("--inventory").at(-1) ?? "",
-    machines: valuesOf("--machine").flatMap((value) => value.split(",")),
-    all: valuesOf("--all").length > 0,
-    concurrency: valuesOf("--concurrency").at(-1) ?? "50",
+    selection: {
+      inventory: valuesOf("--inventory").at(-1) ?? "",
+      machine: valuesOf("--machine").flatMap((value) => collectNames(value)),
+      all: valuesOf("--all").length > 0,
+      concurrency: valuesOf("--concurrency").at(-1) ?? "50",
+      ...defined({ selector }),
+    },
     rest: [...others.map(({ flag, value }) => (value === undefined ? flag : `${flag}=${value}`)), ...strays],
   };
 }
 
 /** Returns the selected machines and what is wrong with the selection. */
-export function chooseMachines({
-  all,
-  concurrency,
-  inventory: path,
-  machines: patterns,
-}: Omit<Selection, "rest">): {
+export function chooseMachines({ concurrency, inventory: path, ...choice }: Selection): {
   readonly inventory: Inventory | undefined;
   readonly machines: readonly Machine[];
   readonly problems: string[];
 } {
   const problems = concurrencyProblems(concurrency);
-  if (all === patterns.length > 0) {
-    problems.push(
-      all ? "--all cannot be combined with --machine" : "name machines with --machine, or use --all",
-    );
+  if (!choice.all && !isNarrowed(choice)) {
+    problems.push("name machines with --machine, choose them with --selector, or use --all");
   }
   const inventory = readInventory(path, problems);
-  const known = inventory?.machines() ?? [];
-  if (inventory) problems.push(...unknownMachineProblems("--machine", patterns, known, path));
-  if (inventory && all && known.length === 0) problems.push(`${path} lists no machines`);
-  return { inventory, machines: known.filter(({ name }) => all || isAmong(name, patterns)), problems };
+  const known = inventory?.machines();
+  const machines = matching(known, choice, path, problems);
+  if (choice.all && known?.length === 0) problems.push(`${path} lists no machines`);
+  return { inventory, machines, problems };
+}
+
+/** Whether a choice names machines or labels. */
+export function isNarrowed({ machine = [], selector }: MachineChoice): boolean {
+  return machine.length > 0 || selector !== undefined;
+}
+
+/**
+ * The machines of the inventory at `path` that a choice means; adds what is wrong with it to `problems`. `known` is undefined if the
+ * inventory cannot be read.
+ */
+export function matching<Known extends LabelledMachine>(
+  known: readonly Known[] | undefined,
+  { all = false, machine: patterns = [], selector: text }: MachineChoice,
+  path: string,
+  problems: string[],
+): readonly Known[] {
+  const given = [
+    ...(all ? ["--all"] : []),
+    ...(patterns.length > 0 ? ["--machine"] : []),
+    ...(text === undefined ? [] : ["--selector"]),
+  ];
+  if (given.length > 1) problems.push(`${given[0]} cannot be combined with ${given.slice(1).join(" or ")}`);
+  const selector = text === undefined ? undefined : Selector.parse(text);
+  if (text !== undefined && !selector) problems.push(`--selector ${SELECTOR_SYNTAX}`);
+  if (known === undefined) return [];
+  problems.push(...unknownMachineProblems("--machine", patterns, known, path));
+  const chosen = known.filter(
+    (one) => all || isAmong(one.name, patterns) || (selector?.matches(one.labels) ?? false),
+  );
+  if (selector && chosen.length === 0) {
+    problems.push(`--selector ${JSON.stringify(selector.text)} matches no machine of ${path}`);
+  }
+  return chosen;
 }
 
 /**
@@ -92,7 +147,8 @@ export function unknownMachineProblems(
     );
 }
 
-function readInventory(path: string, problems: string[]): Inventory | undefined {
+/** The inventory at `path`; undefined, with problems, if it cannot be read. */
+export function readInventory(path: string, problems: string[]): Inventory | undefined {
   const text = inventoryText(path, problems);
   if (text === undefined) return undefined;
   const parsed = parseInventory({ path, text, env: process.env, readFile: readTextFile });

@@ -5,7 +5,7 @@ import { answer } from "../../cli/complete.ts";
 
 const own = { file: "pbnj-worker", actions: catalogue, library: actionLibrary };
 const COMMANDS = [
-  ...["start", "serve", "run", "doctor", "policy", "action", "actions"],
+  ...["start", "serve", "run", "doctor", "policy", "action", "actions", "machines"],
   ...["inventory", "discover", "drift", "record", "lab", "completion", "help"],
 ];
 

@@ -38,6 +38,7 @@ export function yamlProblems(text: string, files: ReadonlyMap<string, string>): 
   if (has("scrape_configs")) return issuesOf(ScrapeConfigs, content);
   if (has("grpcServer")) return settingsProblems(text, files);
   if (has("machines")) return inventoryProblems(text);
+  if (has("limits")) return inventoryProblems(`${text}\nmachines: []\n`);
   if ("credentials" in content && Array.isArray(content.credentials)) {
     // Output of `pbnj-worker discover`.
     return content.credentials.flatMap((credentials) => inventoryProblems(asMachine({ credentials })));

@@ -74,7 +74,7 @@ describe.each(templates)("$path", (file) => {
       const run = { ...action, workflowId: "local/w" };
       const { MACHINE: machine = "" } = action.environment;
       expect(policy.ok && decide(policy.value, circumstances, run)).toEqual({ allowed: true });
-      expect(policy.ok && decideMachine(policy.value, run, machine)).toEqual({ allowed: true });
+      expect(policy.ok && decideMachine(policy.value, run, { name: machine })).toEqual({ allowed: true });
     }
   });
 

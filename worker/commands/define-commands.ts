@@ -48,6 +48,7 @@ export function defineDoctor(command: Command, own: SelfProgram): void {
         "Changes nothing, takes no work from the tink server, and can run beside a worker.",
     )
     .option("--bmc [machine...]", "log in to the BMCs of these machines, or of all machines, and check them")
+    .option("--selector <labels>", "with --bmc: the machines with these labels, such as rack=r12")
     .option(
       "--image <image>",
       "run this action image with --help, as the worker runs actions (without containers: the action of that name)",

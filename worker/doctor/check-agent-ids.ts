@@ -2,9 +2,11 @@ import { count } from "../../shared/count.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { type Finding, findingOf, joinNames, okFinding, skippedFinding } from "../findings/finding.ts";
 import { agentIdOf, machineNameOf } from "../machines/agent-id.ts";
+import type { LabelledMachine } from "../machines/labels.ts";
+import { isAmongMachines, matchesMachine } from "../policy/machine-rule.ts";
 import type { Policy } from "../policy/policy.ts";
 import { agentProblem } from "../policy/tenant-rule.ts";
-import { isAmong, matchesName } from "../policy/wildcard.ts";
+import { isAmong } from "../policy/wildcard.ts";
 import type { Examined } from "./examine.ts";
 
 /** Whether agent IDs, machines and the policy's rules about them match. Checks names only. */
@@ -19,10 +21,11 @@ export function checkAgentIds({
   if (!inventory || !policy || !areKnown) {
     return [skippedFinding("agent-ids", "settings, inventory and policy must be valid first")];
   }
-  const machines = inventory.machines().map(({ name }) => name);
+  const machines = inventory.machines();
+  const names = machines.map(({ name }) => name);
   const { agentId: fixed, agentIdPattern: pattern, policy: path = "the policy" } = settings;
   const wrong = [
-    ...agentIdsWithoutMachine(fixed, pattern, machines),
+    ...agentIdsWithoutMachine(fixed, pattern, names),
     ...unusableMachines(machines, pattern, policy, path),
     ...unmatchedPatterns(machines, policy, path),
     ...agentIdsWithoutRule(fixed, policy, path),
@@ -46,17 +49,20 @@ function agentIdsWithoutMachine(
 }
 
 function unusableMachines(
-  machines: readonly string[],
+  machines: readonly LabelledMachine[],
   pattern: string,
   policy: Policy,
   path: string,
 ): readonly Finding[] {
   const { tenants, agents } = policy;
-  const untenanted = machines.filter(
-    (name) => tenants && !tenants.some((tenant) => isAmong(name, tenant.machines)),
+  const namesWhere = (is: (machine: LabelledMachine) => boolean) =>
+    machines.filter(is).map(({ name }) => name);
+  const untenanted = namesWhere(
+    (machine) =>
+      tenants !== undefined && !tenants.some((tenant) => isAmongMachines(machine, tenant.machines)),
   );
-  const unserved = machines.filter(
-    (name) => agentProblem({ agentId: agentIdOf(pattern, name) }, name, agents) !== undefined,
+  const unserved = namesWhere(
+    (machine) => agentProblem({ agentId: agentIdOf(pattern, machine.name) }, machine, agents) !== undefined,
   );
   const facts = { policy: path };
   const found: Finding[] = [];
@@ -70,16 +76,23 @@ function unusableMachines(
   return found;
 }
 
-function unmatchedPatterns(machines: readonly string[], policy: Policy, path: string): readonly Finding[] {
+function unmatchedPatterns(
+  machines: readonly LabelledMachine[],
+  policy: Policy,
+  path: string,
+): readonly Finding[] {
+  const names = machines.map(({ name }) => name);
   const rules = [
     ...(policy.tenants ?? []).map((rule, index) => [`tenants.${index}`, rule.machines] as const),
     ...(policy.agents ?? []).map((rule, index) => [`agents.${index}`, rule.machines] as const),
   ];
   return rules.flatMap(([rule, patterns]) =>
     patterns.flatMap((pattern) => {
-      if (machines.some((name) => matchesName(pattern, name))) return [];
-      const close = suggestion(pattern, machines);
-      const detail = `${rule}.machines names ${pattern}, which is not a machine in the inventory${close}`;
+      if (machines.some((machine) => matchesMachine(pattern, machine))) return [];
+      const detail =
+        typeof pattern === "string"
+          ? `${rule}.machines names ${pattern}, which is not a machine in the inventory${suggestion(pattern, names)}`
+          : `no machine of the inventory has the labels of ${rule}.machines: ${pattern.selector.text}`;
       return [findingOf("pattern-without-machine", detail, { facts: { policy: path } })];
     }),
   );

@@ -17,6 +17,7 @@ import {
 } from "../findings/finding.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import type { Inventory, Machine } from "../machines/inventory.ts";
+import { Selector } from "../machines/labels.ts";
 import { pauseNote } from "../machines/pause.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
 import { InProcessRuntime } from "../runtimes/in-process/in-process-runtime.ts";
@@ -34,7 +35,7 @@ const SPARE_MS = 5_000;
 const STOP_GRACE_MS = 5_000;
 
 export interface BmcCheckOptions {
-  readonly asked: "all" | readonly string[] | undefined;
+  readonly asked: "all" | readonly string[] | Selector | undefined;
   /** The inventory; undefined if it is invalid. */
   readonly inventory: Inventory | undefined;
   readonly own: SelfProgram;
@@ -52,7 +53,8 @@ export async function checkBmcs(checks: BmcCheckOptions, signal: AbortSignal): P
   if (!inventory) return [skippedFinding("bmc", "the inventory must be valid first")];
   const { machines, unknown } = chosen(asked, inventory);
   if (machines.length === 0 && unknown.length === 0) {
-    return [skippedFinding("bmc", "the inventory has no machines")];
+    const which = asked instanceof Selector ? ` with the labels ${asked.text}` : "";
+    return [skippedFinding("bmc", `the inventory has no machines${which}`)];
   }
   const runtime = new InProcessRuntime({
     actions: own.library,
@@ -72,8 +74,11 @@ export async function checkBmcs(checks: BmcCheckOptions, signal: AbortSignal): P
   }
 }
 
-function chosen(asked: "all" | readonly string[], inventory: Inventory) {
+function chosen(asked: "all" | readonly string[] | Selector, inventory: Inventory) {
   const all = inventory.machines();
+  if (asked instanceof Selector) {
+    return { machines: all.filter(({ labels }) => asked.matches(labels)), unknown: [] };
+  }
   if (asked === "all") return { machines: all, unknown: [] };
   const names = all.map(({ name }) => name);
   const unknown = asked

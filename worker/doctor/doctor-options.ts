@@ -1,11 +1,12 @@
 import type { Problem } from "../../shared/document/problem.ts";
 import { parseDurationMs } from "../../shared/duration.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
+import { SELECTOR_SYNTAX, Selector } from "../machines/labels.ts";
 
 /** The options of `doctor`, in addition to the settings of `start`. */
 export interface DoctorOptions {
   /** Names of machines, or all; if it is undefined, no BMC is checked. */
-  readonly bmc: "all" | readonly string[] | undefined;
+  readonly bmc: "all" | readonly string[] | Selector | undefined;
   /** The action image to run. */
   readonly image: string | undefined;
   readonly output: "text" | "json";
@@ -36,8 +37,16 @@ export function readDoctorOptions(flags: Readonly<Record<string, unknown>>): {
   }
   const image = typeof flags["image"] === "string" ? flags["image"].trim() : undefined;
   if (image === "") problems.push({ source: "--image", message: "must name an image" });
+  const bmc = machinesOf(flags["bmc"]);
+  const text = flags["selector"];
+  const selector = typeof text === "string" ? Selector.parse(text) : undefined;
+  if (text !== undefined && bmc !== "all") {
+    problems.push({ source: "--selector", message: "needs --bmc without machines" });
+  } else if (text !== undefined && !selector) {
+    problems.push({ source: "--selector", message: SELECTOR_SYNTAX });
+  }
   return {
-    options: { bmc: machinesOf(flags["bmc"]), image, output: output ?? "text", timeoutMs: timeoutMs ?? 0 },
+    options: { bmc: selector ?? bmc, image, output: output ?? "text", timeoutMs: timeoutMs ?? 0 },
     problems,
   };
 }

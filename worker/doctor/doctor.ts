@@ -23,8 +23,8 @@ export async function doctor(
   unknown: readonly Problem[],
   own: SelfProgram,
 ): Promise<number> {
-  const { bmc, image, output, timeout, ...settingFlags } = flags;
-  const { options, problems } = readDoctorOptions({ bmc, image, output, timeout });
+  const { bmc, image, output, selector, timeout, ...settingFlags } = flags;
+  const { options, problems } = readDoctorOptions({ bmc, image, output, selector, timeout });
   const wrong = [...unknown, ...problems];
   if (wrong.length > 0) {
     process.stderr.write(problemReport(COMMAND, wrong));

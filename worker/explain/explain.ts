@@ -6,6 +6,7 @@ import { type Action, namespaceOf } from "../core/action/action.ts";
 import { hooksOf } from "../core/action/hooks.ts";
 import type { LaunchTerms } from "../core/ports/runtime.ts";
 import type { Inventory } from "../machines/inventory.ts";
+import type { LabelledMachine } from "../machines/labels.ts";
 import { type ResolvedMachine, resolveMachine } from "../machines/resolve-machine.ts";
 import { type Circumstances, decideFile, decideMachine, type Refusal, refusals } from "../policy/decide.ts";
 import { matchesImagePattern } from "../policy/image-rule.ts";
@@ -78,11 +79,15 @@ export async function explain(action: Action, options: ExplainOptions): Promise<
   const { policy, runtime } = options;
   const { located, refused } = await judgeWhole(action, options);
   const machine = located.ok && "machine" in located ? located.machine : undefined;
+  const labelled =
+    machine === undefined
+      ? undefined
+      : (options.inventory.find(machine, namespaceOf(action)) ?? { name: machine });
   return {
     allowed: refused.length === 0,
     refusals: refused,
     trust: explainTrust(action.image, options),
-    grants: [...grantsOf(action, machine, options), ...waitOf(located, policy)],
+    grants: [...grantsOf(action, labelled, options), ...waitOf(located, policy)],
     unenforced: hasContainers(runtime) ? [] : unenforcedFor(action, policy, runtime),
     ...defined({
       machine,
@@ -235,7 +240,7 @@ function fittingPattern(image: string, patterns: readonly string[]): number {
 /** The entries that allow what the action asks for. */
 function grantsOf(
   action: Action,
-  machine: string | undefined,
+  machine: LabelledMachine | undefined,
   { catalogue, policy }: ExplainOptions,
 ): readonly RuleFinding[] {
   const { images = EVERY_IMAGE, volumes, tenants = [], agents = [] } = policy;
@@ -244,16 +249,16 @@ function grantsOf(
   const { retries = 0 } = retriesAsked(action, policy, catalogue) ?? {};
   const granted = (rule: string, index: number, reason: string): readonly RuleFinding[] =>
     index < 0 ? [] : [{ rule: `${rule}.${index}`, reason }];
-  const forMachine = (name: string): readonly RuleFinding[] => [
+  const forMachine = (asked: LabelledMachine): readonly RuleFinding[] => [
     ...granted(
       "tenants",
-      tenants.findIndex((tenant) => !tenantMachineProblem(action, name, [tenant])),
-      `namespace ${namespace} may use machine ${name}`,
+      tenants.findIndex((tenant) => !tenantMachineProblem(action, asked, [tenant])),
+      `namespace ${namespace} may use machine ${asked.name}`,
     ),
     ...granted(
       "agents",
-      agents.findIndex((agent) => !agentProblem(action, name, [agent])),
-      `agent ID ${action.agentId} may act on machine ${name}`,
+      agents.findIndex((agent) => !agentProblem(action, asked, [agent])),
+      `agent ID ${action.agentId} may act on machine ${asked.name}`,
     ),
   ];
   return [

@@ -7,6 +7,7 @@ import type { HostAccess, MountedConnection } from "../core/ports/runtime.ts";
 import { directMachine } from "./direct-machine.ts";
 import type { ConnectionReading, DirectMachine, Inventory, Machine } from "./inventory.ts";
 import { refusePaused } from "./pause.ts";
+import type { LimitRule } from "./start-limits-of.ts";
 
 /**
  * Combines the machines of an inventory file, which may be replaced, with those of a cluster. The file's machines come first
@@ -53,7 +54,9 @@ export class CombinedInventory implements Inventory {
 
   find(name: string, namespace?: string): Machine | undefined {
     const own = this.#file.find(name);
-    return own ? this.#orPaused(own) : this.#cluster?.find(name, namespace);
+    if (own) return this.#orPaused(own);
+    const other = this.#cluster?.find(name, namespace);
+    return other && this.#byLabels(other);
   }
 
   async resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection> {
@@ -75,6 +78,10 @@ export class CombinedInventory implements Inventory {
 
   desiredState(name: string): DesiredState | undefined {
     return this.#ownerOf(name).desiredState?.(name);
+  }
+
+  limits(): readonly LimitRule[] {
+    return this.#file.limits?.() ?? [];
   }
 
   /** The source of a machine; undefined without a cluster, because there is only one source. */
@@ -107,7 +114,16 @@ export class CombinedInventory implements Inventory {
       this.#logged.add(name);
       this.#log?.warn({ machine: name }, "duplicate machine: inventory file overrides cluster");
     }
-    return [...own.map((machine) => this.#orPaused(machine)), ...added];
+    return [
+      ...own.map((machine) => this.#orPaused(machine)),
+      ...added.map((machine) => this.#byLabels(machine)),
+    ];
+  }
+
+  /** The file's rules also take machines of the cluster out of service. */
+  #byLabels(machine: Machine): Machine {
+    const paused = machine.paused ?? this.#file.pauseByLabels?.(machine.labels);
+    return paused === machine.paused ? machine : { ...machine, ...defined({ paused }) };
   }
 
   /** Adds the pause of the machine's object: a machine is out of service even if only its object says so. */

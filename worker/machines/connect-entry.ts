@@ -21,6 +21,7 @@ export async function connectEntry(
     headStart,
     tls,
     desired: _desired,
+    labels: _labels,
     paused: _paused,
     ...others
   } = entry;

@@ -23,6 +23,7 @@ export function directMachine(host: string, given?: EntryDefaults): DirectMachin
     homeassistant: _homeassistant,
     ironic: _ironic,
     credentials: _credentials,
+    labels: _labels,
     paused: _paused,
     ...defaults
   } = mapOf(given?.defaults);

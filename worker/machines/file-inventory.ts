@@ -6,26 +6,35 @@ import { connectEntry, entryLockKey } from "./connect-entry.ts";
 import { readCredentials } from "./credentials.ts";
 import { directMachine, type EntryDefaults } from "./direct-machine.ts";
 import type { Inventory, Machine } from "./inventory.ts";
-import type { MachineEntry } from "./inventory-schema.ts";
-import { pauseOf, refusePaused } from "./pause.ts";
+import type { MachineEntry, PauseRule } from "./inventory-schema.ts";
+import { pauseOf, pauseReason, refusePaused } from "./pause.ts";
 import type { Environment } from "./run-secret-command.ts";
+import type { LimitRule } from "./start-limits-of.ts";
+
+/** What an inventory file says beside its machines. */
+export interface FileRules extends EntryDefaults {
+  readonly pauses: readonly PauseRule[];
+  readonly limits: readonly LimitRule[];
+  /** The file's name, for people. */
+  readonly file: string;
+}
 
 /**
  * The machines of an inventory file. The file is read once; secrets are read for each connection. Paths in `given` are
- * absolute; `env` resolves the variables that they name. `file` is the file's name for messages.
+ * absolute; `env` resolves the variables that they name.
  */
 export function fileInventory(
   given: readonly MachineEntry[],
   env: Environment,
-  defaults?: EntryDefaults,
-  file = "file",
+  rules?: FileRules,
 ): Inventory {
+  const pausedBy = `inventory ${printableLine(rules?.file ?? "file")}`;
   const entries = new Map(given.map((entry) => [entry.name, entry]));
   const machines = new Map(
     given.map((entry): [string, Machine] => {
-      const { name, paused: reason } = entry;
-      const paused = reason === undefined ? undefined : pauseOf(reason, `inventory ${printableLine(file)}`);
-      return [name, { name, lockKey: entryLockKey(entry), paused }];
+      const { name, labels, paused: reason } = entry;
+      const paused = reason === undefined ? undefined : pauseOf(reason, pausedBy);
+      return [name, { name, lockKey: entryLockKey(entry), paused, labels }];
     }),
   );
   const all = [...machines.values()];
@@ -37,7 +46,12 @@ export function fileInventory(
       return entry && bmcAddress(entry, providersOf(entry));
     },
     desiredState: (name) => entries.get(name)?.desired,
-    directMachine: (host) => directMachine(host, defaults),
+    limits: () => rules?.limits ?? [],
+    pauseByLabels(labels) {
+      const reason = pauseReason(rules?.pauses ?? [], labels);
+      return reason === undefined ? undefined : pauseOf(reason, pausedBy);
+    },
+    directMachine: (host) => directMachine(host, rules),
     async resolveConnection({ name, lockKey }, { signal, commands, ...terms }) {
       const entry = entries.get(name);
       refusePaused(machines.get(name), terms);

@@ -13,7 +13,9 @@ import {
 } from "../../shared/contract/connection.ts";
 import { DesiredState } from "../../shared/contract/desired-state.ts";
 import { type ValueProblem, valueAt } from "../../shared/document/issue-problems.ts";
-import { Duration } from "../document/value-types.ts";
+import { LONGEST_EVERY_MS } from "../core/queue/start-limits.ts";
+import { Count, Duration } from "../document/value-types.ts";
+import { LabelKey, LabelSelector, MachineLabels } from "./labels.ts";
 import { LONGEST_REASON } from "./pause.ts";
 
 /** A DNS label in lower case (RFC 1123 section 2.1), because the name becomes part of agent IDs and file names. */
@@ -206,6 +208,7 @@ const entryFields = {
   credentials: Credentials.prefault({}),
   desired: z.optional(DesiredState),
   paused: Paused.optional(),
+  labels: MachineLabels.optional(),
 };
 
 /** A machine merged with the defaults. */
@@ -233,10 +236,39 @@ const { host: _host, ...defaultFields } = entryFields;
 /** The defaults of all machines, without host and name. */
 export const MachineDefaults = z.strictObject(defaultFields);
 
+/** Takes machines out of service by their labels. */
+const PauseRule = z.strictObject({ selector: LabelSelector, reason: Paused });
+export type PauseRule = z.infer<typeof PauseRule>;
+
+const MOST_RULES = 200;
+const MOST_AT_ONCE = 10_000;
+
+/** How many of these actions run, or begin, at the machines that have the same value of a label. */
+const LimitRule = z
+  .strictObject({
+    per: LabelKey,
+    actions: z
+      .array(
+        z
+          .string()
+          .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, { error: "must be an action's name, such as power-on" }),
+      )
+      .min(1)
+      .max(MOST_RULES),
+    atOnce: Count(1, MOST_AT_ONCE).optional(),
+    /** The shortest time between two beginnings, in milliseconds. */
+    every: Duration(1, LONGEST_EVERY_MS).optional(),
+  })
+  .refine(({ atOnce, every }) => (atOnce ?? every) !== undefined, {
+    error: "limits nothing: add atOnce, every or both",
+  });
+
 /** The whole file, with unmerged entries. */
 export const InventoryFile = z.strictObject({
   defaults: z.unknown().optional(),
   machines: z.array(z.unknown()),
+  paused: z.array(PauseRule).max(MOST_RULES).prefault([]),
+  limits: z.array(LimitRule).max(MOST_RULES).prefault([]),
 });
 
 const NO_SECRETS = "is a secret and must not be in the inventory";

@@ -3,7 +3,9 @@ import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { DirectAccess } from "../core/action/action.ts";
 import type { BmcAddress, MachineOrigin, Pause } from "../core/action/machine-facts.ts";
 import type { HostAccess, MountedConnection } from "../core/ports/runtime.ts";
+import type { Labels } from "./labels.ts";
 import type { SecretCommands } from "./secret-commands.ts";
+import type { LimitRule } from "./start-limits-of.ts";
 
 /** Prefix of the name of a HostClaim of Metal3, which represents its host. */
 export const CLAIM_PREFIX = "claim/";
@@ -14,6 +16,7 @@ export interface Machine {
   readonly lockKey: string;
   /** Set if the machine is out of service, so that nothing is sent to its BMC. */
   readonly paused?: Pause | undefined;
+  readonly labels?: Labels | undefined;
 }
 
 export interface Inventory {
@@ -47,6 +50,10 @@ export interface Inventory {
   hosts?(): readonly HostAccess[] | undefined;
   /** The BMC's address for people; `name` is one of `machines`. */
   bmcAddress?(name: string): BmcAddress | undefined;
+  /** How many actions run, or begin, at the machines that share a label. */
+  limits?(): readonly LimitRule[];
+  /** Why a machine with these labels is out of service, wherever its entry comes from. */
+  pauseByLabels?(labels: Labels | undefined): Pause | undefined;
   /** The machine's desired state in the inventory. */
   desiredState?(name: string): DesiredState | undefined;
   /** The origin of the machine's entry. Absent means an inventory file. */

@@ -1,5 +1,6 @@
 import { basename, dirname, resolve } from "node:path";
 import { TlsOptions } from "../../shared/contract/connection.ts";
+import { defined } from "../../shared/defined.ts";
 import { type ValueProblem, valueAt, valueProblems } from "../../shared/document/issue-problems.ts";
 import { byLine, type Checked, type Problem } from "../../shared/document/problem.ts";
 import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
@@ -12,12 +13,15 @@ import {
   InventoryFile,
   MachineDefaults,
   MachineEntry,
+  type PauseRule,
   pausedProblem,
   refusedKeys,
 } from "./inventory-schema.ts";
 import { mergeDefaults } from "./merge-defaults.ts";
+import { pauseReason } from "./pause.ts";
 import type { Environment } from "./run-secret-command.ts";
 import { secretWarnings } from "./secret-warnings.ts";
+import type { LimitRule } from "./start-limits-of.ts";
 
 export interface InventoryInput {
   readonly path: string;
@@ -36,9 +40,12 @@ export interface InventoryInput {
 export function parseInventory(input: InventoryInput): Checked<Inventory> {
   const parsed = parseFile(input);
   if (!parsed.ok) return parsed;
-  const { entries, defaults } = parsed.value;
+  const { entries, ...rules } = parsed.value;
   const folder = dirname(resolve(input.path));
-  return { ...parsed, value: fileInventory(entries, input.env, { defaults, folder }, basename(input.path)) };
+  return {
+    ...parsed,
+    value: fileInventory(entries, input.env, { ...rules, folder, file: basename(input.path) }),
+  };
 }
 
 /** Parses an inventory into its entries, merged with the defaults and with absolute paths. */
@@ -50,6 +57,8 @@ export function parseEntries(input: InventoryInput): Checked<readonly MachineEnt
 interface ParsedFile {
   readonly entries: readonly MachineEntry[];
   readonly defaults: unknown;
+  readonly pauses: readonly PauseRule[];
+  readonly limits: readonly LimitRule[];
 }
 
 function parseFile(input: InventoryInput): Checked<ParsedFile> {
@@ -61,7 +70,7 @@ function parseFile(input: InventoryInput): Checked<ParsedFile> {
     const problems = valueProblems(InventoryFile, document.value ?? {}, file.error.issues, refusedKeys);
     return { ok: false, problems: byLine(describe(document, [], undefined, problems)) };
   }
-  const { defaults, machines } = file.data;
+  const { defaults, limits, machines, paused: pauses } = file.data;
   const problems = [...defaultsProblems(document, defaults)];
   const warnings: Problem[] = [];
   const entries: MachineEntry[] = [];
@@ -81,7 +90,9 @@ function parseFile(input: InventoryInput): Checked<ParsedFile> {
       );
       problems.push(...describe(document, path, nameOf(written), own));
     } else {
-      const entry = absoluteEntry(parsed.data, dirname(resolve(input.path)));
+      const paused = parsed.data.paused ?? pauseReason(pauses, parsed.data.labels);
+      const written = { ...parsed.data, ...defined({ paused }) };
+      const entry = absoluteEntry(written, dirname(resolve(input.path)));
       entries.push(entry);
       if (!input.alone) {
         problems.push(...bundleProblems(document, path, entry, input.readFile));
@@ -103,7 +114,7 @@ function parseFile(input: InventoryInput): Checked<ParsedFile> {
   if (problems.length > 0) return { ok: false, problems: byLine(problems) };
   return {
     ok: true,
-    value: { entries, defaults },
+    value: { entries, defaults, pauses, limits },
     warnings: byLine([...warnings, ...sharedHosts(entries, lines)]),
   };
 }

@@ -2,12 +2,21 @@ import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { printableLine, shortened } from "../../shared/printable.ts";
 import type { Pause } from "../core/action/machine-facts.ts";
 import type { Machine } from "./inventory.ts";
+import type { Labels, Selector } from "./labels.ts";
 
 export const LONGEST_REASON = 200;
 
 /** Creates a pause; `reason` was written by a user of the file or object. */
 export function pauseOf(reason: string, by: string): Pause {
   return { reason: shortened(printableLine(reason).trim(), LONGEST_REASON), by };
+}
+
+/** Why the rules of an inventory file take a machine with these labels out of service; undefined if none does. */
+export function pauseReason(
+  rules: readonly { readonly selector: Selector; readonly reason: string }[],
+  labels: Labels | undefined,
+): string | undefined {
+  return rules.find(({ selector }) => selector.matches(labels))?.reason;
 }
 
 /** Formats a pause, such as `paused: fan replacement (inventory machines.yaml)`. */

@@ -8,6 +8,7 @@ import type { HostAccess, MountedConnection } from "../core/ports/runtime.ts";
 import { machineNameOf } from "./agent-id.ts";
 import { directMachine } from "./direct-machine.ts";
 import { CLAIM_PREFIX, type ConnectionReading, type Inventory, type Machine } from "./inventory.ts";
+import type { LabelledMachine } from "./labels.ts";
 import { lockKeyOf, mayBeSameBmc, serviceLockKey } from "./lock-key.ts";
 import { pausedText } from "./pause.ts";
 
@@ -38,9 +39,9 @@ export type ResolvedMachine =
 type Asking = Pick<Action, "agentId" | "command" | "environment" | "secrets"> &
   Partial<Pick<Action, "anyNamespace" | "workflowId" | "image">>;
 
-/** Decides whether the action may use a machine of this name. The machine need not exist. */
+/** Decides whether the action may use a machine, which need not exist. */
 export type MachinePermit = (
-  machine: string,
+  machine: LabelledMachine,
 ) => { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
 const everyMachine: MachinePermit = () => ({ allowed: true });
@@ -72,9 +73,9 @@ export function resolveMachine(
     );
   }
   const machine = asked === undefined ? lane : find(asked);
-  for (const name of [machine?.name ?? asked, lane?.name]) {
-    const permission = name === undefined ? everyMachine("") : permit(name);
-    if (!permission.allowed) return refused(permission.reason);
+  for (const one of [machine ?? (asked === undefined ? undefined : { name: asked }), lane]) {
+    const permission = one && permit(one);
+    if (permission?.allowed === false) return refused(permission.reason);
   }
   if (asked !== undefined && lane && machine?.name !== lane.name) {
     return refused(`MACHINE is ${asked}, but the agent ID ${action.agentId} belongs to machine ${lane.name}`);
@@ -82,7 +83,7 @@ export function resolveMachine(
   if (asked !== undefined && !machine) {
     const names = inventory
       .machines()
-      .flatMap(({ name }) => (find(name) && permit(name).allowed ? [name] : []));
+      .flatMap((known) => (find(known.name) && permit(known).allowed ? [known.name] : []));
     return refused(`MACHINE is ${asked}, which the inventory does not have${suggestion(asked, names)}`);
   }
   return machine ? fromInventory(machine, action, inventory) : unlessPaused(fromAction(action), inventory);

@@ -1,4 +1,5 @@
 import type { Clock } from "../../shared/clock.ts";
+import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Action } from "../core/action/action.ts";
 import type { AccessReading, Machines, Refused, Target } from "../core/ports/machines.ts";
@@ -6,6 +7,7 @@ import { agentIdOf, hasMachine, type MachineUse } from "../machines/agent-id.ts"
 import type { Inventory } from "../machines/inventory.ts";
 import { LaunchCredentials, type LaunchCredentialsOptions } from "../machines/launch-credentials.ts";
 import { type ResolvedMachine, resolveMachine } from "../machines/resolve-machine.ts";
+import { startLimitsOf } from "../machines/start-limits-of.ts";
 import type { Catalogue } from "../policy/catalogue.ts";
 import { decide, decideMachine } from "../policy/decide.ts";
 import { launchTerms } from "../policy/launch-terms.ts";
@@ -30,9 +32,15 @@ export function composeMachines(options: MachinesOptions): Machines {
       const permission = decide(rules, { catalogue, clock }, action);
       if (!permission.allowed) return { ok: false, reason: permission.reason };
       const resolved = resolveMachine(action, inventory, use.agentIdPattern, (machine) =>
-        hasMachine(use, machine) ? decideMachine(rules, action, machine) : inOtherShard(use, machine),
+        hasMachine(use, machine.name)
+          ? decideMachine(rules, action, machine)
+          : inOtherShard(use, machine.name),
       );
       return resolved.ok ? placeOf(action, resolved, rules, credentials) : resolved;
+    },
+    limitsOf(machine, image) {
+      const labels = machine === undefined ? undefined : inventory.find(machine)?.labels;
+      return startLimitsOf(inventory.limits?.() ?? [], labels, parseImageReference(image)?.name ?? "");
     },
     whilePaused: () => policy().pausedMachines,
     redactorOf: (name, signal) => credentials.redactorOf(inventory, name, signal),

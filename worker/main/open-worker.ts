@@ -11,6 +11,7 @@ import { Journal } from "../core/journal/journal.ts";
 import { type StateDirectory, StateDirectoryProblem } from "../core/journal/state-directory.ts";
 import { type LaneControl, laneFields, Worker } from "../core/lanes/worker.ts";
 import { ActionQueue, ActionSlots, type Locks, MachineLocks } from "../core/queue/action-queue.ts";
+import { StartLimits } from "../core/queue/start-limits.ts";
 import { Executor } from "../core/run/executor.ts";
 import type { FlushTerms } from "../features/feature.ts";
 import { MachineReader } from "../features/machine-reader.ts";
@@ -71,8 +72,8 @@ export async function openWorker(
     rules: {
       policy,
       references: referenceRefusal(policy),
-      refusal: (action, machine) =>
-        policyRefusal(policy(), { catalogue: own.library, clock }, action, machine),
+      refusal: (action, name) =>
+        policyRefusal(policy(), { catalogue: own.library, clock }, action, inventory.find(name) ?? { name }),
     },
     control: { journal, observer, isLeading, cluster },
   });
@@ -90,6 +91,7 @@ export async function openWorker(
   const base = await composeRuntime(config, { log, own, env, state, policy, cluster, ...leading });
   const runtime = features.of("runtime").reduce((below, { wrap }) => wrap?.(below) ?? below, base);
   const { secretNamespace } = runtime;
+  const limits = new StartLimits(clock);
   const slots = new ActionSlots(config.maxActions, {
     tenants: () => policy().tenants?.length ?? 0,
     tenantOf: (workflowId) => tenantOf({ workflowId }, policy().tenants),
@@ -109,7 +111,7 @@ export async function openWorker(
     }),
     runtime,
     journal,
-    queue: new ActionQueue(locks, slots),
+    queue: new ActionQueue(locks, slots, limits),
     sourceOf,
     isLeading,
     observer,
@@ -172,8 +174,10 @@ export async function openWorker(
     bmcAddress: (name) => inventory.bmcAddress(name),
     machineOrigin: (name) => inventory.origin(name),
     machinePause: (name) => inventory.find(name)?.paused,
+    machineLabels: (name) => inventory.find(name)?.labels,
     agentIds: () => (isLeading() ? agentIds() : []),
     slots: () => slots,
+    limited: () => limits.waiting,
     unfinished: () => journal.unfinished().length,
     checkRuntime: (signal) => runtime.check(signal),
     ...(server && { connected: () => server.connected }),

@@ -1,6 +1,7 @@
 import type { Clock } from "../../shared/clock.ts";
 import { shortened } from "../../shared/printable.ts";
 import type { Action, WorkflowMember } from "../core/action/action.ts";
+import type { LabelledMachine } from "../machines/labels.ts";
 import { addressProblem } from "./address-rule.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { environmentProblems, ownConnectionProblem } from "./environment-rule.ts";
@@ -42,11 +43,14 @@ export function decide(policy: Policy, circumstances: Circumstances, action: Jud
   return decisionOf(refusals(policy, circumstances, action));
 }
 
-/** Whether an action may use a machine of this name. Checks names only, so the answer reveals nothing about the inventory. */
+/**
+ * Whether an action may use a machine. Checks its name and labels: one that is not in the inventory has none, so the answer does not
+ * reveal which machines exist.
+ */
 export function decideMachine(
   policy: Policy,
   action: TenantAction & { readonly agentId: string },
-  machine: string,
+  machine: LabelledMachine,
 ): Decision {
   return decisionOf([
     ...refusal("tenants", tenantMachineProblem(action, machine, policy.tenants)),
@@ -55,12 +59,12 @@ export function decideMachine(
   ]);
 }
 
-/** Why the policy forbids an action at a machine of this name, before the action exists; undefined if it allows it. */
+/** Why the policy forbids an action at a machine, before the action exists; undefined if it allows it. */
 export function policyRefusal(
   policy: Policy,
   circumstances: Circumstances,
   action: Action,
-  machine: string,
+  machine: LabelledMachine,
 ): string | undefined {
   for (const decision of [decide(policy, circumstances, action), decideMachine(policy, action, machine)]) {
     if (!decision.allowed) return decision.reason;

@@ -1,7 +1,8 @@
 import { connectionGiven } from "../../shared/contract/given.ts";
 import { parseImageReference } from "../../shared/contract/image-reference.ts";
+import type { LabelledMachine } from "../machines/labels.ts";
+import { isAmongMachines } from "./machine-rule.ts";
 import type { JudgedAction, Policy, TenantAction } from "./policy.ts";
-import { isAmong } from "./wildcard.ts";
 
 /** The action of this project that destroys data on drives. The policy must name its machines. */
 const ERASE = "erase-drives";
@@ -14,17 +15,18 @@ export function eraseProblem(
   { eraseDrives }: Policy,
 ): string | undefined {
   if (!erases(image)) return undefined;
-  if (eraseDrives.length === 0) return `${ERASE} needs the names of the machines whose drives may be erased`;
+  if (eraseDrives.length === 0)
+    return `${ERASE} needs the names or labels of the machines whose drives may be erased`;
   const [own] = secrets?.bmc ? ["directAuthn"] : connectionGiven({ command, environment });
   return own === undefined ? undefined : `${ERASE} needs a machine's name, not ${own}`;
 }
 
-/** Why an action must not erase drives of a machine of this name. */
+/** Why an action must not erase drives of this machine. */
 export function eraseMachineProblem(
   { image }: TenantAction,
-  machine: string,
+  machine: LabelledMachine,
   { eraseDrives }: Policy,
 ): string | undefined {
-  if (!erases(image) || isAmong(machine, eraseDrives)) return undefined;
-  return `the drives of machine ${machine} must not be erased`;
+  if (!erases(image) || isAmongMachines(machine, eraseDrives)) return undefined;
+  return `the drives of machine ${machine.name} must not be erased`;
 }

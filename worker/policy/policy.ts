@@ -11,6 +11,7 @@ import {
   Toggle,
 } from "../document/value-types.ts";
 import { parseNetwork } from "./address-rule.ts";
+import { MachinePattern, NAME_CHARACTERS } from "./machine-rule.ts";
 import { REFERENCE_KINDS } from "./reference.ts";
 import { reservedTarget } from "./reserved-target.ts";
 
@@ -25,11 +26,6 @@ const PinnedImage = z.string().refine((image) => parseImageReference(image)?.dig
   error: "must be one image with its digest, such as registry.example/acme/tool@sha256:…",
 });
 
-/** The characters of machine names and Kubernetes namespaces. */
-const NAME_CHARACTERS = /^[a-z0-9.*-]+$/;
-const MachinePattern = z.string().regex(NAME_CHARACTERS, {
-  error: "must be a machine's name, in which * matches a part, such as rack-1-*",
-});
 const MachinePatterns = z.array(MachinePattern).min(1);
 const NamespacePatterns = z
   .array(

@@ -1,6 +1,8 @@
 import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { namespaceOf, type WorkflowMember } from "../core/action/action.ts";
+import type { LabelledMachine } from "../machines/labels.ts";
 import { matchesAnyImage } from "./image-rule.ts";
+import { isAmongMachines } from "./machine-rule.ts";
 import type { AgentRule, TenantAction, TenantRule } from "./policy.ts";
 import { isAmong } from "./wildcard.ts";
 
@@ -29,33 +31,33 @@ export function tenantOf(
   return index < 0 ? undefined : index;
 }
 
-/** Why an action must not use a machine of this name; undefined if it may. Checks the name only. */
+/** Why an action must not use this machine; undefined if it may. Checks its name and labels only. */
 export function tenantMachineProblem(
   action: TenantAction,
-  machine: string,
+  machine: LabelledMachine,
   tenants: readonly TenantRule[] | undefined,
 ): string | undefined {
   if (tenants === undefined) return undefined;
   const namespace = namespaceOf(action);
   const own = tenants.filter(
-    ({ namespaces, machines }) => isInNamespace(action, namespaces) && isAmong(machine, machines),
+    ({ namespaces, machines }) => isInNamespace(action, namespaces) && isAmongMachines(machine, machines),
   );
-  if (own.length === 0) return `namespace ${namespace ?? '""'} may not use machine ${machine}`;
+  if (own.length === 0) return `namespace ${namespace ?? '""'} may not use machine ${machine.name}`;
   if (own.some((tenant) => allowsImage(tenant, action))) return undefined;
-  return `namespace ${namespace} may not run the image ${action.image} on machine ${machine}`;
+  return `namespace ${namespace} may not run the image ${action.image} on machine ${machine.name}`;
 }
 
-/** Why a task of this agent ID must not use a machine of this name; undefined if it may. */
+/** Why a task of this agent ID must not use this machine; undefined if it may. */
 export function agentProblem(
   { agentId }: { readonly agentId: string },
-  machine: string,
+  machine: LabelledMachine,
   agents: readonly AgentRule[] | undefined,
 ): string | undefined {
   if (agents === undefined) return undefined;
   const allowed = agents.some(
-    ({ agentIds, machines }) => isAmong(agentId, agentIds) && isAmong(machine, machines),
+    ({ agentIds, machines }) => isAmong(agentId, agentIds) && isAmongMachines(machine, machines),
   );
-  return allowed ? undefined : `agent ID ${agentId} may not act on machine ${machine}`;
+  return allowed ? undefined : `agent ID ${agentId} may not act on machine ${machine.name}`;
 }
 
 function allowsImage({ images }: TenantRule, { image }: TenantAction): boolean {

@@ -22,6 +22,10 @@ const HEADERS: Readonly<Record<Field, readonly string[]>> = {
   port: ["port", "bmcport"],
 };
 
+/** Columns that become labels of the same name; others do with `label:` before the name. */
+const LABELS = ["rack", "row", "room", "role"];
+const LABEL_PREFIX = /^label:\s*/i;
+
 const PROVIDERS = ["redfish", "ipmi", "ipmitool", "amt"] as const;
 const PROVIDER_SYNONYMS: ReadonlyMap<string, string> = new Map([
   ["lanplus", "ipmi"],
@@ -49,7 +53,7 @@ export function readCsv(text: string, file: string): Imported {
   }
   const [head, ...body] = rows;
   if (!head) return refusedInput(file, "is empty");
-  const { columns, ignored, problems } = readHeader(head.record, file);
+  const { columns, labels, ignored, problems } = readHeader(head.record, file);
   if (problems.length > 0) return { machines: [], skipped: [], problems, notes: [] };
   const machines: ImportedMachine[] = [];
   const found: Problem[] = [];
@@ -67,7 +71,7 @@ export function readCsv(text: string, file: string): Imported {
     machines.push({
       source,
       name: (cells("name") ?? "").toLowerCase(),
-      entry,
+      entry: { ...entry, labels: labelsIn(record, labels) },
       ...defined({
         username: cells("username"),
         password: password === undefined ? undefined : new Secret(password),
@@ -118,13 +122,20 @@ function csvProblem(thrown: unknown, file: string): readonly [source: string, me
 
 function readHeader(titles: readonly string[], file: string) {
   const columns = new Map<Field, number>();
+  const labels = new Map<string, number>();
   const ignored: string[] = [];
   const problems: Problem[] = [];
   const refuse = (message: string) => problems.push({ source: `${file}:1`, message });
   for (const [index, title] of titles.entries()) {
     const folded = title.toLowerCase().replace(/[^a-z0-9]/g, "");
     const field = (Object.keys(HEADERS) as Field[]).find((name) => HEADERS[name].includes(folded));
-    if (field === undefined) {
+    const label = LABEL_PREFIX.test(title)
+      ? title.replace(LABEL_PREFIX, "")
+      : LABELS.find((key) => key === folded);
+    if (label !== undefined) {
+      if (labels.has(label)) refuse(`two columns are the label ${label}`);
+      labels.set(label, index);
+    } else if (field === undefined) {
       if (title !== "" && !UNUSED.includes(folded)) ignored.push(shortened(title, 40));
     } else if (columns.has(field)) refuse(`two columns are the ${field}`);
     else columns.set(field, index);
@@ -134,7 +145,16 @@ function readHeader(titles: readonly string[], file: string) {
     const label = field === "host" ? "BMC" : "name";
     refuse(`no column is the ${label}: name one ${HEADERS[field].slice(0, 3).join(", ")}`);
   }
-  return { columns, ignored, problems };
+  return { columns, labels, ignored, problems };
+}
+
+/** Characters that a label cannot have become hyphens: `Rack 12` is `Rack-12`. */
+function labelsIn(record: readonly string[], columns: ReadonlyMap<string, number>) {
+  const labels = [...columns].flatMap(([key, index]) => {
+    const value = (record[index] ?? "").replace(/[^\w.-]+/g, "-").replace(/^[^a-z0-9]+|[^a-z0-9]+$/gi, "");
+    return value === "" ? [] : [[key, value] as const];
+  });
+  return labels.length > 0 ? Object.fromEntries(labels) : undefined;
 }
 
 function readEntry(cells: (field: Field) => string | undefined): {

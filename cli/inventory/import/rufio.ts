@@ -10,6 +10,7 @@ import {
   connectionDocument,
 } from "../../../worker/features/cluster-machines/connection-document.ts";
 import { describeMachine } from "../../../worker/features/cluster-machines/described-machine.ts";
+import { withMetadata } from "../../../worker/features/cluster-machines/paused.ts";
 import { loginUse } from "../../../worker/features/cluster-machines/secret-uses.ts";
 import { apiVersionOf, KINDS, keyOf, type ObjectName } from "../../../worker/kubernetes/client/kinds.ts";
 import { type Imported, type ImportedMachine, refusedInput } from "./imported-machine.ts";
@@ -24,6 +25,8 @@ const ObjectList = z.object({ kind: z.string().check(z.endsWith("List")), items:
 
 const Values = z.optional(z.nullable(z.record(z.string(), z.string())));
 const SecretObject = z.object({ data: Values, stringData: Values });
+
+const describeLabelled = withMetadata(KINDS.rufioMachine, describeMachine);
 
 /** `kubectl apply` uses the namespace of its context, which the file does not contain. */
 const DEFAULT_NAMESPACE = "default";
@@ -66,7 +69,7 @@ function readMachines(machines: readonly Found[], secrets: ReadonlyMap<string, u
   const problems: Problem[] = [];
   const notes: string[] = [];
   const imported = machines.flatMap(({ source, at, object }) => {
-    const { content } = describeMachine(object, at) ?? {};
+    const { content, labels } = describeLabelled(object, at) ?? {};
     if (content?.kind !== "usable") {
       problems.push(...(content?.problems ?? []).map((message) => ({ source, message })));
       return [];
@@ -84,7 +87,12 @@ function readMachines(machines: readonly Found[], secrets: ReadonlyMap<string, u
       // The worker uses names of this form for machines of several namespaces.
       const name = hasNamespaces ? `${at.name}.${at.namespace}` : at.name;
       return [
-        { source, name, entry: entryOf(content.source), ...loginOf(content.source, at.namespace, secrets) },
+        {
+          source,
+          name,
+          entry: { ...entryOf(content.source), labels },
+          ...loginOf(content.source, at.namespace, secrets),
+        },
       ];
     } catch (thrown) {
       problems.push({ source, message: fileProblemOf(thrown) });

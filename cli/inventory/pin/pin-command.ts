@@ -15,6 +15,9 @@ import {
   concurrencyProblems,
   countedPauses,
   inventoryText,
+  isNarrowed,
+  type MachineChoice,
+  matching,
   unknownMachineProblems,
 } from "../../machines/select-machines.ts";
 import { listenForStop } from "../../stop-signal.ts";
@@ -27,10 +30,8 @@ const COMMAND = "pbnj-worker inventory pin";
 const SHORTEST_TIMEOUT_MS = 100;
 const LONGEST_TIMEOUT_MS = 600_000;
 
-export interface PinFlags {
+export interface PinFlags extends MachineChoice {
   readonly inventory?: string;
-  readonly machine?: readonly string[];
-  readonly all?: true;
   readonly replace?: readonly string[];
   readonly yes?: true;
   readonly concurrency: string;
@@ -69,7 +70,10 @@ async function pinChosen(chosen: Chosen, flags: PinFlags, signal: AbortSignal): 
   };
   const results = await surveyCertificates(chosen.entries, options, signal);
   if (results.length > 0) await writeText(process.stdout, `${surveyTable(results)}\n`);
-  else complain("every machine has a fingerprint or a CA: name machines with --machine, or use --all");
+  else
+    complain(
+      "every machine has a fingerprint or a CA: name machines with --machine or --selector, or use --all",
+    );
   const { machine = [], replace = [] } = flags;
   const counted = countedPauses(
     chosen.entries.map(({ name, paused }) => ({ name, paused: paused !== undefined })),
@@ -142,8 +146,7 @@ function timeoutProblems({ timeout }: PinFlags): readonly string[] {
 
 /** Returns the selected machines and the file. Adds what is wrong with the selection to `problems`. */
 function choose(flags: PinFlags, problems: string[]): Chosen | undefined {
-  const { inventory: path = "", machine = [], all, replace = [] } = flags;
-  if (all && machine.length > 0) problems.push("--all cannot be combined with --machine");
+  const { inventory: path = "", replace = [] } = flags;
   const text = inventoryText(path, problems);
   if (text === undefined) return undefined;
   const parsed = parseEntries({ path, text, env: process.env, readFile: readTextFile });
@@ -152,14 +155,12 @@ function choose(flags: PinFlags, problems: string[]): Chosen | undefined {
     return undefined;
   }
   const entries = parsed.value;
-  problems.push(
-    ...unknownMachineProblems("--machine", machine, entries, path),
-    ...unknownMachineProblems("--replace", replace, entries, path),
-  );
-  const isNamed = machine.length + replace.length > 0;
-  const isChosen = ({ name, tls }: MachineEntry) => {
-    if (all || isAmong(name, [...machine, ...replace])) return true;
-    return !isNamed && (tls.fingerprint ?? tls.caFile) === undefined;
+  const chosen = new Set(matching(entries, flags, path, problems));
+  problems.push(...unknownMachineProblems("--replace", replace, entries, path));
+  const isNamed = isNarrowed(flags) || replace.length > 0;
+  const isChosen = (entry: MachineEntry) => {
+    if (chosen.has(entry) || isAmong(entry.name, replace)) return true;
+    return !isNamed && (entry.tls.fingerprint ?? entry.tls.caFile) === undefined;
   };
   return { path, text, entries: entries.filter(isChosen) };
 }

@@ -64,7 +64,16 @@ describe("machines in CSV", () => {
     expect(problems.map(({ source, message }) => `${source}: ${message}`)).toEqual(expected);
   });
 
+  it("have labels from columns of places and of `label:`", () => {
+    const [first, second] = readCsv("name,bmc,Rack,label:team\na,b,Rack 12,web\nc,d,,\n", "m.csv").machines;
+
+    expect(first?.entry).toMatchObject({ labels: { rack: "Rack-12", team: "web" } });
+    expect(second?.entry["labels"]).toBeUndefined();
+  });
+
   it("name the columns that are ignored", () => {
-    expect(readCsv("name,bmc,rack,MAC Address\na,b,7,\n", "m.csv").notes).toEqual(["ignored columns: rack"]);
+    expect(readCsv("name,bmc,asset,MAC Address\na,b,7,\n", "m.csv").notes).toEqual([
+      "ignored columns: asset",
+    ]);
   });
 });

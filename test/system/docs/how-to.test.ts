@@ -110,6 +110,28 @@ const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableS
     expect(await host.run()).toBe("deleted old");
   },
 
+  async "run-the-first-rack.md"(host, open) {
+    const racks = [11, 12].map((last) => ({
+      host: `${NETWORK}${last}`,
+      machine: new SimulatedMachine({ power: "on" }),
+    }));
+    for (const { host: address, machine } of racks) {
+      open.use(await startRedfishBmc({ host: address, port: 443, machines: [machine], username: "admin" }));
+    }
+    const page = pages.find(({ name }) => name === "run-the-first-rack.md");
+    const csv = page?.blocks.find(({ language }) => language === "csv")?.text ?? "";
+    await host.write("machines.csv", csv.replaceAll("192.0.2.", NETWORK));
+    expect(await host.run()).toMatch(/node-1 +\S+ +redfish,ipmi +rack=r12,role=worker\nnode-2/);
+    for (const name of ["node-1", "node-2"]) await host.write(`secrets/${name}/password`, "calvin\n");
+
+    expect(await host.run()).toMatch(/node-1 +ok .*on/);
+    const limits = page?.blocks.find(({ text }) => text.startsWith("limits:"))?.text ?? "";
+    await host.write("inventory.yaml", `${await host.read("inventory.yaml")}${limits}`);
+    await host.run();
+
+    expect(racks.map(({ machine }) => machine.power)).toEqual(["on", "off"]);
+  },
+
   async "run-replicas.md"(host, open) {
     await startTink(open);
     const cluster = open.use(await FakeCluster.start());

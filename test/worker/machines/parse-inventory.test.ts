@@ -8,6 +8,7 @@ import { createCertificate } from "../../../simulators/certificate.ts";
 import type { Inventory } from "../../../worker/machines/inventory.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
+import { startLimitsOf } from "../../../worker/machines/start-limits-of.ts";
 import { fileFolder } from "../../support/test-folder.ts";
 
 const { folder } = await fileFolder();
@@ -522,5 +523,60 @@ describe("warnings of an inventory", () => {
       "inventory.yaml:3: machine b: has the BMC of a; their actions will wait for each other",
       "inventory.yaml:5: machine d: has the BMC of c; their actions will wait for each other",
     ]);
+  });
+});
+
+describe("labels of an inventory", () => {
+  it("are the entry's over the defaults', and take machines out of service", async () => {
+    const found = inventory(`
+defaults: {labels: {row: b, rack: r12}}
+paused: [{selector: "rack=r13", reason: power work}]
+machines:
+  - {name: a, host: 192.0.2.1, labels: {role: spare}}
+  - {name: b, host: 192.0.2.2, labels: {rack: r13}}
+  - {name: c, host: 192.0.2.3, labels: {rack: r13}, paused: fan}
+`);
+
+    expect(found.find("a")).toMatchObject({ labels: { row: "b", rack: "r12", role: "spare" } });
+    expect(["a", "b", "c"].map((name) => found.find(name)?.paused?.reason)).toEqual([
+      undefined,
+      "power work",
+      "fan",
+    ]);
+    expect(await connect(found, "a")).not.toHaveProperty("labels");
+    await expect(connect(found, "b")).rejects.toThrow("machine b is paused: power work");
+  });
+
+  it("limit the actions of machines that share one", () => {
+    const found = inventory(
+      "limits: [{per: rack, actions: [power-on], atOnce: 2, every: 5s}]\nmachines: [{name: a, host: 192.0.2.1, labels: {rack: r12}}]\n",
+    );
+    const limitsOf = (action: string, labels = found.find("a")?.labels) =>
+      startLimitsOf(found.limits?.() ?? [], labels, action);
+
+    expect(limitsOf("power-on")).toEqual([
+      { key: "rack=r12 power-on", of: "rack=r12", atOnce: 2, everyMs: 5_000 },
+    ]);
+    expect(limitsOf("power-off")).toEqual([]);
+    expect(limitsOf("power-on", { row: "b" })).toEqual([]);
+  });
+
+  it.each([
+    ["{rack: 12}", /labels.rack must be text, in quotes if it looks like a number/],
+    ["{row: 'a b'}", /labels.row must have at most 63 letters/],
+    ["{'b c': x}", /labels.b c must be the key of a label/],
+  ])("are refused with what is wrong: %s", (labels, message) => {
+    expect(problems(`machines: [{name: a, host: 192.0.2.1, labels: ${labels}}]\n`)).toEqual([
+      expect.stringMatching(message),
+    ]);
+  });
+
+  it("have rules that are checked", () => {
+    expect(problems("limits: [{per: rack, actions: [power-on]}]\nmachines: []\n")).toEqual([
+      "inventory.yaml:1: limits.0 limits nothing: add atOnce, every or both",
+    ]);
+    expect(problems("paused: [{selector: '=', reason: x}]\nmachines: []\n")[0]).toContain(
+      "paused.0.selector must be a selector such as rack=r12",
+    );
   });
 });

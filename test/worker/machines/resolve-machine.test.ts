@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { agentIdOf, machineNameOf } from "../../../worker/machines/agent-id.ts";
+import type { LabelledMachine } from "../../../worker/machines/labels.ts";
 import { lockKeyOf } from "../../../worker/machines/lock-key.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { resolveMachine } from "../../../worker/machines/resolve-machine.ts";
@@ -127,10 +128,10 @@ describe("an action is refused", () => {
 
 describe("a machine that the action may not use", () => {
   const mayUse = (...names: readonly string[]) => {
-    return (machine: string) =>
-      names.includes(machine)
+    return ({ name }: LabelledMachine) =>
+      names.includes(name)
         ? ({ allowed: true } as const)
-        : ({ allowed: false, reason: `not ${machine}` } as const);
+        : ({ allowed: false, reason: `not ${name}` } as const);
   };
   const resolveFor = (
     names: readonly string[],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../../actions/catalogue.ts";
+import type { Labels } from "../../../worker/machines/labels.ts";
 import { decide, decideFile, decideMachine, refusals } from "../../../worker/policy/decide.ts";
 import { cleanPath } from "../../../worker/policy/path.ts";
 import { EVERY_IMAGE, Policy } from "../../../worker/policy/policy.ts";
@@ -435,7 +436,7 @@ describe("erase-drives", () => {
     const own = { image, environment: { BMC_HOST: "192.0.2.1" } };
 
     expect(ask({}, { image })).toBe(
-      "policy eraseDrives: erase-drives needs the names of the machines whose drives may be erased",
+      "policy eraseDrives: erase-drives needs the names or labels of the machines whose drives may be erased",
     );
     expect(ask({ eraseDrives }, { image })).toBe("allowed");
     expect(ask({ eraseDrives }, own)).toBe(
@@ -448,7 +449,7 @@ describe("erase-drives", () => {
   it("erases drives only of these machines", () => {
     const policy = Policy.parse({ eraseDrives });
     const on = (machine: string, name = image) =>
-      decideMachine(policy, { ...ACTION, agentId: "pbnj", image: name }, machine);
+      decideMachine(policy, { ...ACTION, agentId: "pbnj", image: name }, { name: machine });
 
     expect(on("rack-1-7")).toEqual({ allowed: true });
     expect(on("rack-2-7")).toEqual({
@@ -467,15 +468,16 @@ describe("tenants", () => {
       { namespaces: ["ops"], machines: ["*"] },
       { namespaces: ["team-a", "team-a-*"], machines: ["rack-1-*", "node-7"], images: ["**/power-*"] },
       { namespaces: ["team-a"], machines: ["lab.*"] },
+      { namespaces: ["team-c"], machines: [{ selector: "rack=r12,role!=spare" }] },
     ],
   });
   const power = "registry.example/acme/power-on:v1";
   const users = "registry.example/acme/create-user:v1";
 
-  function use(namespace: string, machine: string, image = power): string {
+  function use(namespace: string, machine: string, image = power, labels?: Labels): string {
     const action = { ...ACTION, workflowId: `${namespace}/w`, agentId: "pbnj", image };
     const first = decide(policy, circumstances, action);
-    const decision = first.allowed ? decideMachine(policy, action, machine) : first;
+    const decision = first.allowed ? decideMachine(policy, action, { name: machine, labels }) : first;
     return decision.allowed ? "allowed" : decision.reason;
   }
 
@@ -500,6 +502,16 @@ describe("tenants", () => {
     );
   });
 
+  it.each([
+    [{ rack: "r12" }, "allowed"],
+    [{ rack: "r12", role: "worker" }, "allowed"],
+    [{ rack: "r12", role: "spare" }, "policy tenants: namespace team-c may not use machine node-7"],
+    [{ rack: "r13" }, "policy tenants: namespace team-c may not use machine node-7"],
+    [undefined, "policy tenants: namespace team-c may not use machine node-7"],
+  ])("choose machines by their labels: %j is %s", (labels, verdict) => {
+    expect(use("team-c", "node-7", power, labels)).toBe(verdict);
+  });
+
   it("never come into the reach of a workflow whose ID has no namespace", () => {
     const action = { ...ACTION, agentId: "pbnj" };
     const open = Policy.parse({
@@ -512,7 +524,7 @@ describe("tenants", () => {
         allowed: false,
         rule: "tenants",
       });
-      expect(decideMachine(open, { ...action, workflowId }, "node-1").allowed).toBe(false);
+      expect(decideMachine(open, { ...action, workflowId }, { name: "node-1" }).allowed).toBe(false);
     }
     expect(decide(open, circumstances, { ...action, workflowId: "any/w" })).toEqual({ allowed: true });
   });
@@ -534,7 +546,7 @@ describe("agent IDs", () => {
     ["edge/a/b", "node-1", true],
     ["pbnj", "node-1", false],
   ])("%s and machine %s: %s", (agentId, machine, allowed) => {
-    const decision = decideMachine(policy, { ...ACTION, agentId }, machine);
+    const decision = decideMachine(policy, { ...ACTION, agentId }, { name: machine });
 
     expect(decision).toEqual(
       allowed
@@ -548,6 +560,8 @@ describe("agent IDs", () => {
   });
 
   it("act on every machine without such a rule", () => {
-    expect(decideMachine(TRUSTING, { ...ACTION, agentId: "any" }, "node-1")).toEqual({ allowed: true });
+    expect(decideMachine(TRUSTING, { ...ACTION, agentId: "any" }, { name: "node-1" })).toEqual({
+      allowed: true,
+    });
   });
 });

@@ -2,6 +2,7 @@ import type { ActionConnection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import type { Redactor } from "../../../shared/secret-forms.ts";
 import type { Action, ActionSecrets, Outcome } from "../action/action.ts";
+import type { StartLimit } from "../queue/start-limits.ts";
 import type { HostAccess, LaunchTerms, MountedConnection } from "./runtime.ts";
 
 /** Where an action runs, and how it reaches its machine. */
@@ -56,6 +57,8 @@ export interface Machines {
   /** Decides whether and where an action may run. */
   locate(action: Action): Target | Refused;
   /** Whether an action fails or waits while its machine is out of service. */
+  /** The limits that actions with this image share at the machine with others. */
+  limitsOf(machine: string | undefined, image: string): readonly StartLimit[];
   whilePaused(): "fail" | "wait";
   /**
    * Returns a function that redacts a machine's secrets. Rejects if the secrets cannot be read, and with the signal's

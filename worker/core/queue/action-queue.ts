@@ -1,4 +1,6 @@
+import { systemClock } from "../../../shared/clock.ts";
 import { raceAbort } from "../../../shared/race-abort.ts";
+import { type StartLimit, StartLimits } from "./start-limits.ts";
 
 export interface LockTarget {
   readonly machine?: string | undefined;
@@ -8,6 +10,12 @@ export interface LockTarget {
 
 export interface QueueOptions extends LockOwner {
   readonly workflowId?: string;
+  /** Limits that the action shares with actions at other machines. */
+  readonly limits?: readonly StartLimit[];
+  /** Set for an action that an earlier worker started: it counts in its limits, and does not wait for them. */
+  readonly isRunning?: boolean;
+  /** Called with the limits as text, such as `the limit of rack=r12 (2 at once)`, if the action waits for one. */
+  readonly onLimited?: (limit: string) => void;
 }
 
 /** A workflow's next action arrives within milliseconds, so few workflows must be remembered. */
@@ -17,16 +25,18 @@ const MOST_STARTED = 1_000;
 export class ActionQueue {
   readonly #locks: Locks;
   readonly #slots: ActionSlots;
+  readonly #limits: StartLimits;
   /** IDs of workflows that have an ended action, the latest last. */
   readonly #started = new Set<string>();
 
-  constructor(locks: Locks, slots: ActionSlots) {
+  constructor(locks: Locks, slots: ActionSlots, limits = new StartLimits(systemClock)) {
     this.#locks = locks;
     this.#slots = slots;
+    this.#limits = limits;
   }
 
   /**
-   * Does the work while it holds the locks of machine and BMC and a slot. Resolves to undefined if `stop` aborts while it
+   * Does the work while it holds the locks of machine and BMC, a place in its limits and a slot. Resolves to undefined if `stop` aborts while it
    * waits, or if a lock is refused.
    */
   async enqueue<T>(
@@ -35,13 +45,18 @@ export class ActionQueue {
     work: () => Promise<T>,
     options: QueueOptions = {},
   ): Promise<T | undefined> {
-    const { workflowId = "" } = options;
+    const { isRunning = false, limits = [], workflowId = "" } = options;
     const hasStarted = this.#started.has(workflowId);
     const held: (() => void)[] = [];
     try {
       try {
         for (const key of lockKeysOf(target)) held.push(await this.#locks.acquire(key, stop, options));
+        const start = isRunning
+          ? this.#limits.running(limits)
+          : await this.#limits.acquire(limits, stop, options.onLimited);
+        held.push(start.release);
         held.push(await this.#slots.acquire(stop, hasStarted, workflowId));
+        start.started();
       } catch (thrown) {
         if (stop.aborted || thrown instanceof LockRefused) return undefined;
         throw thrown;

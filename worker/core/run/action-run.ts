@@ -88,7 +88,7 @@ export class ActionRun {
       machine,
       state: "running",
       startedAt: this.startedAt,
-      message: "running",
+      message: this.#waited === undefined ? "running" : `running, after ${this.#waited}`,
     };
   }
 
@@ -109,11 +109,18 @@ export class ActionRun {
     return { stop: AbortSignal.any([stop, unwanted]), cancel: AbortSignal.any([cancel, unwanted]) };
   }
 
+  #waited: string | undefined;
+
   /** Continues from the journal entry. */
   resume(entry: JournalEntry): void {
     this.#entry = entry;
     this.#state = entry.phase;
     this.#isOnRecord = true;
+  }
+
+  /** Says in the start report what the action has waited for. */
+  hasWaited(text: string): void {
+    this.#waited = text;
   }
 
   /** Sets the target and the start time. Nothing is recorded yet. */

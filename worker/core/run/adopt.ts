@@ -43,7 +43,7 @@ export async function adopt(
   { stop, cancel }: StopSignals,
   terms: AdoptionTerms,
 ): Promise<Outcome | undefined> {
-  const { clock, log, queue } = services;
+  const { clock, log, machines, queue } = services;
   const { entry } = run;
   const adopting = { services, run, ...terms };
   let wasFree = false;
@@ -53,7 +53,9 @@ export async function adopt(
       wasFree = true;
       return adoptUntilOver(adopting, { stop, cancel });
     };
-    const purpose = { actionKey: entry.key, workflowId: entry.action.workflowId };
+    const { image, workflowId } = entry.action;
+    const limits = machines.limitsOf(entry.machine, image);
+    const purpose = { actionKey: entry.key, workflowId, limits, isRunning: true };
     const outcome = await queue.enqueue(entry, stop, inTurn, purpose);
     // A Job of another action uses the BMC. The server serves the action again.
     if (!wasFree && !stop.aborted) await returnToServer(adopting);

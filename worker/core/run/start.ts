@@ -163,6 +163,10 @@ class Start {
 
   #showPause(progress: Progress | undefined): void {
     this.#isPauseShown = progress !== undefined;
+    this.#showProgress(progress);
+  }
+
+  #showProgress(progress: Progress | undefined): void {
     this.#services.observer.action({ kind: "progress", ...this.#run.seen, progress });
   }
 
@@ -188,9 +192,29 @@ class Start {
 
   /** Waits for the machine, the BMC and a slot. Policy and inventory may change meanwhile. */
   #enqueue(target: Target): Promise<Outcome | "paused" | undefined> {
-    const { isLeading, queue } = this.#services;
-    const options = { actionKey: this.#run.key, workflowId: this.#action.workflowId };
+    const { clock, isLeading, log, machines, queue } = this.#services;
+    const { image, workflowId } = this.#action;
+    let limited: { readonly by: string; readonly sinceMs: number } | undefined;
+    const options = {
+      actionKey: this.#run.key,
+      workflowId,
+      limits: machines.limitsOf(target.machine, image),
+      onLimited: (by: string) => {
+        limited = { by, sinceMs: clock.monotonicMs() };
+        const { machine } = target;
+        log.info(
+          { ...this.#run.fields, ...defined({ machine }), reason: by },
+          "action waiting: limit reached",
+        );
+        this.#showProgress({ text: `waiting for ${by}` });
+      },
+    };
     const begin = async () => {
+      if (limited) {
+        const waited = formatSeconds(clock.monotonicMs() - limited.sinceMs);
+        this.#run.hasWaited(`${waited} of waiting for ${limited.by}`);
+        this.#showProgress(undefined);
+      }
       if (!isLeading()) return undefined;
       const now = this.#targetNow();
       if (!now.ok) return this.#refuse(now);

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { defined } from "../../../shared/defined.ts";
 import type { Pause } from "../../core/action/machine-facts.ts";
 import { keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
+import type { Labels } from "../../machines/labels.ts";
 import type { HostContent } from "./described-host.ts";
 import type { BmcTarget, Describe, Described } from "./described-machine.ts";
 
@@ -42,7 +43,12 @@ function contentOf(object: unknown): ClaimContent {
 export function targetOfClaim(
   { name: claim, content, paused }: Described<ClaimContent>,
   findHost: (name: ObjectName) => Described<HostContent> | undefined,
-): { readonly target: BmcTarget; readonly host?: ObjectName; readonly paused?: Pause } {
+): {
+  readonly target: BmcTarget;
+  readonly host?: ObjectName;
+  readonly paused?: Pause;
+  readonly labels?: Labels;
+} {
   const own = defined({ paused });
   if (content.kind === "unbound")
     return { target: { kind: "unusable", problems: [content.problem] }, ...own };
@@ -54,7 +60,8 @@ export function targetOfClaim(
     return { target: { kind: "unusable", problems: [problem] }, ...own };
   }
   const { target } = found;
-  const either = defined({ paused: paused ?? (host?.paused && HOST_PAUSED) });
+  // The claim is the tenant's: its own labels must not choose the policy's rules.
+  const either = defined({ paused: paused ?? (host?.paused && HOST_PAUSED), labels: host?.labels });
   if (target.kind === "usable") return { target, host: content.host, ...either };
   return { target: { kind: "unusable", problems: [HOST_REFUSED] }, ...either };
 }

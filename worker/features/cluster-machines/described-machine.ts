@@ -6,6 +6,7 @@ import { excessOf } from "../../../shared/input-limits.ts";
 import type { Pause } from "../../core/action/machine-facts.ts";
 import { apiVersionOf, KINDS, type Kind, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import type { ObjectReference } from "../../kubernetes/events/object-events.ts";
+import type { Labels } from "../../machines/labels.ts";
 import { connectionLockKey } from "../../machines/lock-key.ts";
 import { type ConnectionSource, connectionDocument } from "./connection-document.ts";
 import { checkConnection, FINGERPRINT_ANNOTATION } from "./connection-problems.ts";
@@ -39,6 +40,7 @@ export interface Described<Content> {
   readonly name: ObjectName;
   readonly content: Content;
   readonly paused?: Pause;
+  readonly labels?: Labels;
 }
 
 /** Reads an object; undefined for one without a BMC. Never throws. */

@@ -17,7 +17,7 @@ import { describeHost, type Managed } from "./described-host.ts";
 import type { BmcTarget } from "./described-machine.ts";
 import { actionOf, isPowerAction, onlineAfter, POWER_ACTIONS } from "./host-actions.ts";
 import type { ClusterMachine, Metal3Machine } from "./machine-index.ts";
-import { withPause } from "./paused.ts";
+import { withMetadata } from "./paused.ts";
 import type { SourceCluster } from "./source-connection.ts";
 import { reasonOf } from "./warning-log.ts";
 
@@ -92,7 +92,7 @@ async function read(
     if (claim) await checkClaim(cluster, { claim, host, references }, bound);
     return readHost(cluster, host, bound);
   });
-  const seen = withPause(KINDS.bareMetalHost, describeHost(managed))(object, host);
+  const seen = withMetadata(KINDS.bareMetalHost, describeHost(managed))(object, host);
   refusePaused({ ...machine, ...defined({ paused: seen?.paused }) }, terms);
   const described = seen?.content;
   const called = { object: "BareMetalHost", at: host, source: found.source } as const;

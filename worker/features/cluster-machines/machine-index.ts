@@ -3,6 +3,7 @@ import type { Pause } from "../../core/action/machine-facts.ts";
 import { keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { CLAIM_PREFIX, type Machine } from "../../machines/inventory.ts";
 import { MachineName } from "../../machines/inventory-schema.ts";
+import type { Labels } from "../../machines/labels.ts";
 import { type ClaimContent, targetOfClaim } from "./described-claim.ts";
 import type { HostContent } from "./described-host.ts";
 import type { BmcTarget, Described, MachineReference } from "./described-machine.ts";
@@ -41,6 +42,13 @@ export interface ClusterObjects {
   readonly machinesUnseen: string | undefined;
 }
 
+interface Added {
+  readonly isListed: boolean;
+  readonly metal3?: Metal3Machine;
+  readonly paused?: Pause | undefined;
+  readonly labels?: Labels | undefined;
+}
+
 export interface MachineIndex {
   /** By name, which includes the namespace if several are watched. */
   readonly byName: ReadonlyMap<string, ClusterMachine>;
@@ -71,11 +79,7 @@ export function indexMachines(
     object: ClusterMachine["object"],
     at: ObjectName,
     content: BmcTarget,
-    {
-      isListed,
-      metal3,
-      paused,
-    }: Pick<ClusterMachine, "isListed" | "metal3"> & { readonly paused?: Pause | undefined },
+    { isListed, metal3, paused, labels }: Added,
   ) {
     const name = nameOf(at);
     if (!MachineName.safeParse(name).success) {
@@ -85,7 +89,7 @@ export function indexMachines(
     const taken = byName.get(name);
     if (!taken) {
       const lockKey = content.kind === "usable" ? content.lockKey : `unusable ${object} ${keyOf(at)}`;
-      const machine = { name, lockKey, ...defined({ paused }) };
+      const machine = { name, lockKey, ...defined({ paused, labels }) };
       byName.set(name, { machine, object, at, source, isListed, content, ...defined({ metal3 }) });
     } else if (isListed && content.kind === "usable" && content.lockKey !== taken.machine.lockKey) {
       const problem = `its name is that of ${taken.object} ${keyOf(taken.at)}, which has another BMC`;
@@ -94,28 +98,29 @@ export function indexMachines(
   }
 
   if (sources.includes("machines")) {
-    for (const { name, content, paused } of objects.machines)
-      add("Machine", name, content, { isListed: true, paused });
+    for (const { name, content, paused, labels } of objects.machines)
+      add("Machine", name, content, { isListed: true, paused, labels });
   }
   const referred: Described<BmcTarget>[] = [];
-  for (const { name, content, paused } of everyHardware(objects)) {
+  for (const { name, content, paused, labels } of everyHardware(objects)) {
     if (content.kind === "reference") {
       const machine = objects.findMachine({ namespace: name.namespace, name: content.machine });
       if (machine) referred.push(machine);
       const target = throughReference(content.machine, machine, objects.machinesUnseen);
-      add("Hardware", name, target, { isListed: true, paused: paused ?? machine?.paused });
-    } else add("Hardware", name, content, { isListed: true, paused });
+      const both = { ...labels, ...machine?.labels };
+      add("Hardware", name, target, { isListed: true, paused: paused ?? machine?.paused, labels: both });
+    } else add("Hardware", name, content, { isListed: true, paused, labels });
   }
-  for (const { name, content, paused } of referred)
-    add("Machine", name, content, { isListed: false, paused });
-  for (const { name, content, paused } of objects.hosts) {
-    add("BareMetalHost", name, content.target, { isListed: true, metal3: { host: name }, paused });
+  for (const { name, content, paused, labels } of referred)
+    add("Machine", name, content, { isListed: false, paused, labels });
+  for (const { name, content, paused, labels } of objects.hosts) {
+    add("BareMetalHost", name, content.target, { isListed: true, metal3: { host: name }, paused, labels });
   }
   for (const claimed of objects.claims) {
     const { name: claim } = claimed;
-    const { target: content, host, paused } = targetOfClaim(claimed, objects.findHost);
+    const { target: content, host, paused, labels } = targetOfClaim(claimed, objects.findHost);
     const lockKey = content.kind === "usable" ? content.lockKey : `unusable HostClaim ${keyOf(claim)}`;
-    const machine = { name: `${CLAIM_PREFIX}${nameOf(claim)}`, lockKey, ...defined({ paused }) };
+    const machine = { name: `${CLAIM_PREFIX}${nameOf(claim)}`, lockKey, ...defined({ paused, labels }) };
     const metal3 = host && { host, claim };
     const about = { object: "HostClaim", at: claim, source, isListed: false } as const;
     byName.set(machine.name, { machine, ...about, content, ...defined({ metal3 }) });

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { defined } from "../../../shared/defined.ts";
 import type { Pause } from "../../core/action/machine-facts.ts";
 import { type Finding, skippedFinding } from "../../findings/finding.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
@@ -9,12 +10,14 @@ import { pauseNote, pauseOf } from "../../machines/pause.ts";
 import type { Describe } from "./described-machine.ts";
 import type { ClusterSource } from "./machine-index.ts";
 
-/** Adds a pause if the object's annotations take its machine out of service. */
-export function withPause<Content>(kind: Kind, describe: Describe<Content>): Describe<Content> {
+const Labelled = z.object({ metadata: z.object({ labels: z.record(z.string(), z.string()) }) });
+
+/** Adds what the object's metadata says of its machine: its labels, and the annotation that takes it out of service. */
+export function withMetadata<Content>(kind: Kind, describe: Describe<Content>): Describe<Content> {
   return (object, name) => {
     const described = describe(object, name);
-    const paused = pauseIn(object, kind, name);
-    return described && paused ? { ...described, paused } : described;
+    const labels = Labelled.safeParse(object).data?.metadata.labels;
+    return described && { ...described, ...defined({ paused: pauseIn(object, kind, name), labels }) };
   };
 }
 

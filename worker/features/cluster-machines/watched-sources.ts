@@ -16,7 +16,7 @@ import {
   type MachineReference,
 } from "./described-machine.ts";
 import type { ClusterObjects, ClusterSource } from "./machine-index.ts";
-import { withPause } from "./paused.ts";
+import { withMetadata } from "./paused.ts";
 import type { MachineWarning } from "./warning-log.ts";
 
 export interface WatchedSourcesOptions {
@@ -179,7 +179,7 @@ export class WatchedSources {
       cluster,
       kind,
       selection: { namespace },
-      project: withPause(kind, project),
+      project: withMetadata(kind, project),
       onChange,
       clock,
       log: quietWhile(() => isAbsent(objects), log),

@@ -170,6 +170,9 @@ export const definitions = {
   waiting: gauge("pbnj_actions_waiting", "Actions that wait for the machine's lock or for a slot", {
     recordedBy: "watch-actions.ts",
   }),
+  limited: gauge("pbnj_actions_limited", "Waiting actions that a limit of the inventory holds back", {
+    read: ({ limited }) => limited?.(),
+  }),
   wait: histogram(
     "pbnj_action_wait_seconds",
     "How long actions waited for the machine's lock and a slot before they started",

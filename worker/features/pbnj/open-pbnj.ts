@@ -80,13 +80,12 @@ function refusalOf(
 ): Refusal | undefined {
   const permission = decide(policy(), { catalogue: own.library, clock }, action);
   if (!permission.allowed) return { kind: "denied", reason: permission.reason };
-  const machine = action.environment["MACHINE"];
-  if (machine !== undefined) {
-    const use = decideMachine(policy(), action, machine);
+  const name = action.environment["MACHINE"];
+  if (name !== undefined) {
+    const machine = inventory.find(name);
+    const use = decideMachine(policy(), action, machine ?? { name });
     if (!use.allowed) return { kind: "denied", reason: use.reason };
-    if (!inventory.find(machine)) {
-      return { kind: "not-found", reason: `the inventory has no machine ${machine}` };
-    }
+    if (!machine) return { kind: "not-found", reason: `the inventory has no machine ${name}` };
   }
   const located = resolveMachine(action, inventory, config.agentIdPattern);
   return located.ok ? undefined : { kind: "invalid", reason: located.reason };

@@ -1,6 +1,7 @@
 import type { BmcAddress, MachineOrigin, Pause } from "../../core/action/machine-facts.ts";
 import type { LeaderFacts } from "../../kubernetes/leader/leader-election.ts";
 import type { AgentIdCase } from "../../machines/agent-id.ts";
+import type { Labels } from "../../machines/labels.ts";
 import type { DriftSeen } from "./drift-seen.ts";
 
 /** The names of the checks in health answers. */
@@ -34,11 +35,15 @@ export interface WorkerFacts {
   machineOrigin?(machine: string): MachineOrigin | undefined;
   /** The reason why a machine is out of service. */
   machinePause?(machine: string): Pause | undefined;
+  /** A machine's labels in the inventory. */
+  machineLabels?(machine: string): Labels | undefined;
   agentIds(): readonly string[];
   /** The last comparison of a machine with its desired state; absent if the worker does not compare. */
   machineDrift?(machine: string): DriftSeen | undefined;
   /** The number of machines with known hardware; absent if the worker does not read it. */
   hardwareKnown?(): number;
+  /** How many actions wait for a limit of the inventory. */
+  limited?(): number;
   slots(): { readonly limit: number; readonly taken: number };
   /** The number of actions whose outcome the server may not know yet. */
   unfinished(): number;

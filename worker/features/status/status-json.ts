@@ -10,10 +10,11 @@ export function statusJson({ board, facts, clock, begunMs, begunAt }: Sources) {
   const activity = board.activity();
   const { sources, agentIdsInOtherCase } = facts.cluster?.() ?? {};
 
-  function machineJson({ name, record, inFlight, paused }: ShownMachine) {
+  function machineJson({ name, record, inFlight, labels, paused }: ShownMachine) {
     const { power, powerChanges = [], known, provider, failures = [], last } = record ?? {};
     return {
       name,
+      labels,
       bmc: facts.bmcAddress?.(name),
       origin: facts.machineOrigin?.(name),
       drift: facts.machineDrift?.(name),

@@ -71,6 +71,7 @@ interface LabMachines {
   readonly locate?: (action: Action) => LabTarget | Refused;
   readonly pausedMachines?: () => "fail" | "wait";
   readonly redactorOf?: Machines["redactorOf"];
+  readonly limitsOf?: Machines["limitsOf"];
 }
 
 /** Machines whose credentials are what the target says. */
@@ -78,6 +79,7 @@ export function labMachines({
   locate = () => TARGET,
   pausedMachines = () => "fail",
   redactorOf = async () => redactor({}),
+  limitsOf = () => [],
 }: LabMachines = {}): Machines {
   const credentials = new LaunchCredentials({
     authGate: new AuthGate(),
@@ -95,6 +97,7 @@ export function labMachines({
         readAccess: (reading, cancel) => credentials.read(target, reading, cancel),
       };
     },
+    limitsOf,
     whilePaused: pausedMachines,
     redactorOf,
     learnHint: (machine, hint) => credentials.learnHint(machine, hint),
@@ -141,7 +144,15 @@ export function executorLab(
   runtime: Runtime,
   journal: ActionJournal,
   observer: Observers = noObserver,
-  { locks = new MachineLocks(), source, locate, pausedMachines, redactorOf, ...more }: LabOptions = {},
+  {
+    locks = new MachineLocks(),
+    source,
+    locate,
+    pausedMachines,
+    redactorOf,
+    limitsOf,
+    ...more
+  }: LabOptions = {},
 ) {
   const reports: ActionStatus[] = [];
   const from = labSource({
@@ -159,7 +170,7 @@ export function executorLab(
           if (machine === "gone") throw new Error(`no ${machine}`);
           return redactor({ password: new Secret(canary) });
         },
-        ...defined({ locate, pausedMachines, redactorOf }),
+        ...defined({ locate, pausedMachines, redactorOf, limitsOf }),
       }),
       ...{ runtime, journal, observer, sourceOf: () => from },
       queue: new ActionQueue(locks, new ActionSlots(4)),

@@ -71,7 +71,7 @@ describe("the overview", () => {
     const page = await lab.text("/");
 
     expect(rowsOf(page, "machines")).toEqual(names);
-    expect(["failures", "in-flight"].map((id) => rowsOf(page, id).length)).toEqual([5, 4]);
+    expect(["failures", "in-flight"].map((id) => rowsOf(page, id).length)).toEqual([1, 4]);
     expect(page).toContain('<a href="/actions?state=failed">All 1000 actions</a>');
     expect(page).toContain('class="grid dense"');
     expect(Buffer.byteLength(page)).toBeLessThan(250_000);
@@ -92,6 +92,53 @@ describe("the overview", () => {
       ["c", "b", "a"],
       ["b", "c"],
     ]);
+  });
+
+  test("counts failures with one class and cause as one row, and lists what is behind it", async () => {
+    const names = ["a-1", "a-2", "a-3", "a-4", "b-1", "b-2"];
+    await using lab = await statusLab({ machines: names });
+    const { tell } = lab;
+    for (const [index, name] of names.slice(0, 4).entries()) {
+      const message = `${name}: connect ECONNREFUSED 192.0.2.${index}:443 after ${index}.5 s`;
+      tell.whole(tell.action(name), name, { ...failed, message });
+    }
+    for (const name of ["b-1", "b-2"]) {
+      tell.whole(tell.action(name), name, { ...failed, class: "auth", message: "HTTP 401" });
+    }
+
+    const page = await lab.text("/");
+    const [, href = ""] = /<a href="([^"]+)">4 actions<\/a>/.exec(page) ?? [];
+    const behind = await lab.text(href.replaceAll("&amp;", "&"));
+
+    expect(shown(page)).toContain("4 actions a-4 , a-3 , a-2 and 1 more ✕ failed: unreachable");
+    expect(shown(page)).toContain("…: connect ECONNREFUSED … after … How to fix");
+    expect(shown(page)).toContain("2 actions b-2 , b-1 ✕ failed: auth");
+    expect(rowsOf(behind, "actions")).toEqual(["a-4", "a-3", "a-2", "a-1"].map((id) => tell.action(id).key));
+  });
+
+  test("filters and divides machines by their labels", async () => {
+    const racks: Readonly<Record<string, string>> = { a: "r10", b: "r9", c: "r9" };
+    await using lab = await statusLab({
+      machines: ["a", "b", "c", "d"],
+      machineLabels: (name) => (racks[name] ? { rack: racks[name] } : undefined),
+    });
+
+    const [filtered, divided, mistaken] = await Promise.all(
+      ["selector=rack%3Dr9", "group=rack", "group=row&sort=colour&selector=%3D"].map((q) =>
+        lab.text(`/?${q}`),
+      ),
+    );
+
+    expect(rowsOf(filtered ?? "", "machines")).toEqual(["b", "c"]);
+    expect(["r9", "r10", "-without"].map((id) => rowsOf(divided ?? "", `machines-${id}`))).toEqual([
+      ["b", "c"],
+      ["a"],
+      ["d"],
+    ]);
+    expect(shown(divided ?? "")).toContain("rack r9 2");
+    expect(shown(mistaken ?? "")).toContain("There is no order by colour: choose name, power, state");
+    expect(shown(mistaken ?? "")).toContain("= is not a selector such as rack=r12");
+    expect(shown(mistaken ?? "")).toContain("no machine has the label row");
   });
 
   test("charts what ended and waited in the last hour, by minute", async () => {
@@ -279,7 +326,7 @@ describe("a machine's page", () => {
     const page = await lab.text("/machines/node-01");
 
     const text = shown(page);
-    expect(page).toContain('<a href="https://192.0.2.1:8443" rel="noreferrer">192.0.2.1</a>');
+    expect(page).toContain('<a href="https://192.0.2.1:8443" rel="noreferrer">192.0.2.1:8443</a>');
     expect(text).toContain(
       "Providers, in order redfish, ipmi Accepted certificate only the pinned one, SHA-256 ab",
     );

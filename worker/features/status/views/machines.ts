@@ -1,5 +1,6 @@
 import { count } from "../../../../shared/count.ts";
 import type { Pause } from "../../../core/action/machine-facts.ts";
+import { type Labels, Selector } from "../../../machines/labels.ts";
 import type { Difference } from "../../shared/drift-seen.ts";
 import type { ActionRecord, Failure, MachineRecord, PowerReading } from "../board/records.ts";
 import { actionKind, actionLink, progressNote, resultText, stateText, timeText } from "./actions.ts";
@@ -43,6 +44,7 @@ export interface ShownMachine {
   readonly last: ActionRecord | undefined;
   /** Set while the machine is out of service. */
   readonly paused: Pause | undefined;
+  readonly labels: Labels | undefined;
   /** All of its states, the most urgent first. */
   readonly states: readonly MachineState[];
 }
@@ -64,7 +66,9 @@ export function shownMachines(
       paused && "paused",
       record?.power?.state ?? "unknown",
     ]);
-    return { name, record, inFlight, last, paused, states: machineStates.filter((state) => all.has(state)) };
+    const labels = facts.machineLabels?.(name);
+    const states = machineStates.filter((state) => all.has(state));
+    return { name, record, inFlight, last, paused, labels, states };
   });
 }
 
@@ -97,29 +101,46 @@ const machineKind: Kind<ShownMachine> = {
   ],
 };
 
-/** The machines that match the query, in the inventory's order. */
+/** The machines that match the query, in the inventory's order; none for an invalid selector. */
 export function machinesIn(query: Query, machines: readonly ShownMachine[]): readonly ShownMachine[] {
+  const selector = query.selector === "" ? EVERY : Selector.parse(query.selector);
   return machines.filter(
-    ({ name, states }) =>
-      matches(query, name) && (query.state === "" || states.some((state) => state === query.state)),
+    ({ name, labels, states }) =>
+      matches(query, name) &&
+      (query.state === "" || states.some((state) => state === query.state)) &&
+      (selector?.matches(labels) ?? false),
   );
 }
+
+const EVERY: Pick<Selector, "matches"> = { matches: () => true };
 
 export const machineColumns = machineKind.columns;
 
 export function machineList(query: Query, sources: Sources): View {
   const { facts: worker, clock } = sources;
-  const about = { path: "/machines", heading: "Machines", states: machineStates, search: "Machine" };
-  const machines = machinesIn(query, shownMachines(worker.machines(), sources));
+  const all = shownMachines(worker.machines(), sources);
+  const hasLabels = all.some(({ labels }) => labels !== undefined);
+  const about = {
+    path: "/machines",
+    heading: "Machines",
+    states: machineStates,
+    search: "Machine",
+    hasLabels,
+  };
+  const machines = machinesIn(query, all);
   return listPage(about, machineKind, machines, query, clock.monotonicMs());
 }
 
 /** With at least this many machines, cells contain only the letter. */
-const DENSE_FROM = 200;
+export const DENSE_FROM = 200;
 
 /** One cell per machine: a letter and a colour for its most urgent state. */
-export function machineGrid(about: Parameters<typeof list>[0], machines: readonly ShownMachine[]): Block {
-  const dense = machines.length >= DENSE_FROM && " dense";
+export function machineGrid(
+  about: Parameters<typeof list>[0],
+  machines: readonly ShownMachine[],
+  isDense: boolean,
+): Block {
+  const dense = isDense && " dense";
   const rows = machines.map(({ name, record, last, paused, states: [state = "unknown"] }) => {
     const failed = state === "failed" && last?.class !== undefined && ` (${last.class})`;
     const why = state === "paused" && paused && ` (${paused.reason})`;
@@ -163,6 +184,7 @@ export function machineView(name: string, sources: Sources): View | undefined {
       lastFailure(failures[0], last?.phase === "failed", nowMs),
       facts("machine", [
         !isListed && ["Inventory", "no longer has this machine"],
+        machine.labels && ["Labels", labelsText(machine.labels)],
         machine.paused && ["Out of service", html`${badge("paused")} ${pauseText(machine.paused)}`],
         ["Power, last seen", powerText(record, nowMs)],
         record?.power && ["Read by", html`${record.power.by} at ${moment(record.power.at)}`],
@@ -220,11 +242,23 @@ function inventoryFacts(name: string, { board, facts: worker }: Sources): readon
   return [
     ["Source", object === undefined ? source : `${source}: ${object}`],
     ["Problem of the source or object", problem],
-    ["BMC", url === undefined ? host : html`<a href="${url}" rel="noreferrer">${host}</a>`],
+    ["BMC", url === undefined ? host : html`<a href="${url}" rel="noreferrer">${hostText(host, url)}</a>`],
     ["Provider in use", board.machine(name)?.provider],
     providers.length > 0 && ["Providers, in order", providers.join(", ")],
     ["Accepted certificate", certificate],
   ];
+}
+
+/** The host, with the port of its web interface unless that is the usual one. */
+function hostText(host: string | undefined, url: string): string {
+  const port = URL.parse(url)?.port ?? "";
+  return port === "" ? `${host}` : `${host}:${port}`;
+}
+
+function labelsText(labels: Labels): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(", ");
 }
 
 const FACTS = {

@@ -3,10 +3,11 @@ import { settingsThatDiffer } from "../../shared/drift-seen.ts";
 import type { MachineSourceFacts } from "../../shared/facts.ts";
 import { ACTIVITY_MINUTES } from "../board/activity.ts";
 import type { ActionRecord, Minute } from "../board/records.ts";
-import { actionKind } from "./actions.ts";
+import { actionKind, stateText, timeText } from "./actions.ts";
 import { agentKind } from "./agents.ts";
-import { type Html, html } from "./html.ts";
+import { type Html, type HtmlValue, html } from "./html.ts";
 import {
+  DENSE_FROM,
   MACHINE_STATES,
   type MachineState,
   machineColumns,
@@ -16,7 +17,18 @@ import {
   type ShownMachine,
   shownMachines,
 } from "./machines.ts";
-import { actionMatches, addressOf, matches, pageOf, type Query, sorted } from "./query.ts";
+import {
+  actionMatches,
+  addressOf,
+  causeOf,
+  collator,
+  EMPTY_QUERY,
+  matches,
+  type Page,
+  pageOf,
+  type Query,
+  sorted,
+} from "./query.ts";
 import {
   type Block,
   block,
@@ -29,8 +41,10 @@ import {
   searchForm,
   stateLinks,
   table,
+  unknownText,
   type View,
 } from "./view.ts";
+import { fixLink, machineLink, NOTHING } from "./words.ts";
 
 const MACHINES_PER_PAGE = 3_000;
 const MOST_FAILURES = 5;
@@ -66,7 +80,9 @@ export function overview(query: Query, sources: Sources): View {
     Object.groupBy(board.active(), ({ phase }) => (phase === "running" ? 0 : 1)),
   ).flat();
   const broken = machineSources.filter(({ problems }) => problems.length > 0);
-  const page = pageOf(sorted(machinesIn(query, machines), query, machineColumns), MACHINES_PER_PAGE, query);
+  const labelKeys = labelKeysOf(machines);
+  const found = grouped(sorted(machinesIn(query, machines), query, machineColumns), query.group);
+  const page = pageOf(found, MACHINES_PER_PAGE, query);
   return {
     status: 200,
     title: "Overview",
@@ -76,14 +92,7 @@ export function overview(query: Query, sources: Sources): View {
         [{ id: "counts", rows: countTiles(machines, sources) }],
         (tiles) => html`<ul class="counts" aria-label="Counts" data-section="counts">${tiles}</ul>`,
       ),
-      some(
-        "failures",
-        "Unresolved failures",
-        actionKind,
-        actions(board.failures()),
-        MOST_FAILURES,
-        "/actions#failed",
-      ),
+      failureTable(query, actions(board.failures()), nowMs),
       some(
         "agents-failing",
         "Agent IDs without an answer",
@@ -101,18 +110,9 @@ export function overview(query: Query, sources: Sources): View {
         "",
       ),
       table({ id: "sources-failing", heading: "Machine sources with problems" }, sourceKind, broken, nowMs),
-      chartsAndSearch(board.activity(), query),
-      machineGrid(
-        {
-          id: "machines",
-          heading: "Machines",
-          count: page.all,
-          none: "None.",
-          more: pager("/", query, page, "#machines"),
-          controls: html`${stateLinks("/", query, machineStates, stateLabel)}${sortLinks(query)}`,
-        },
-        page.items,
-      ),
+      chartsAndSearch(board.activity(), query, labelKeys.length > 0),
+      unknownText(query, machineColumns) || html``,
+      ...machineGrids(query, page, labelKeys),
       some("in-flight", "Running and waiting", actionKind, actions(inFlight), MOST_IN_FLIGHT, "/actions"),
     ],
   };
@@ -136,6 +136,121 @@ const agentCaseKind: Kind<AgentIdCase> = {
     { head: "This worker's agent ID", show: ({ polled }) => polled },
   ],
 };
+
+/** Failures with one class and cause: 62 BMCs that refuse a connection are one row. */
+interface FailureGroup {
+  readonly records: readonly [ActionRecord, ...ActionRecord[]];
+}
+
+function failureTable(query: Query, failures: readonly ActionRecord[], nowMs: number): Block {
+  const byCause = Map.groupBy(failures, (record) => `${record.class ?? ""} ${causeOf(record)}`);
+  const groups = [...byCause.values()]
+    .flatMap(([first, ...rest]): readonly FailureGroup[] => (first ? [{ records: [first, ...rest] }] : []))
+    .sort((a, b) => b.records.length - a.records.length);
+  const href = addressOf("/actions", { ...query, state: "failed", page: 1 });
+  const more = html`<p><a href="${href}">All ${failures.length} actions</a></p>`;
+  const about = { id: "failures", heading: "Unresolved failures", count: failures.length };
+  const hasMore = groups.length > MOST_FAILURES || groups.length < failures.length;
+  return table({ ...about, ...(hasMore && { more }) }, failureKind, groups.slice(0, MOST_FAILURES), nowMs);
+}
+
+const NAMED_MACHINES = 3;
+
+/** A group of one is shown as its action. */
+const failureKind: Kind<FailureGroup> = {
+  id: ({ records: [first] }) => first.action.key,
+  columns: actionKind.columns.map(({ sort: _, ...column }) => ({
+    ...column,
+    show: ({ records }, nowMs) =>
+      records.length === 1 ? column.show(records[0], nowMs) : GROUP_CELLS[column.head]?.(records, nowMs),
+  })),
+};
+
+const GROUP_CELLS: Readonly<Record<string, (records: FailureGroup["records"], nowMs: number) => HtmlValue>> =
+  {
+    Action(records) {
+      const [{ class: errorClass = "" }] = records;
+      const query = { ...EMPTY_QUERY, state: "failed", class: errorClass, cause: causeOf(records[0]) };
+      return html`<a href="${addressOf("/actions", query)}">${records.length} actions</a>`;
+    },
+    Machine(records) {
+      const names = [...new Set(records.flatMap(({ machine }) => machine ?? []))];
+      const left = names.length - NAMED_MACHINES;
+      const links = names
+        .slice(0, NAMED_MACHINES)
+        .map((name, index) => [index > 0 && ", ", machineLink(name)]);
+      return names.length === 0 ? NOTHING : html`${links}${left > 0 && ` and ${left} more`}`;
+    },
+    State: ([first]) => stateText(first),
+    Time: ([first], nowMs) => timeText(first, nowMs),
+    Result: ([first]) => html`${causeOf(first)}${fixLink(first.class)}`,
+  };
+
+/** The keys of the machines' labels, the most frequent first. */
+function labelKeysOf(machines: readonly ShownMachine[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const { labels = {} } of machines) {
+    for (const key of Object.keys(labels)) counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  const keys = [...counts].sort(([a, most], [b, other]) => other - most || (a < b ? -1 : 1));
+  return keys.slice(0, MOST_KEYS).map(([key]) => key);
+}
+
+const MOST_KEYS = 8;
+
+/** Machines with the same value of a label beside each other; those without the label are last. */
+function grouped(machines: readonly ShownMachine[], key: string): readonly ShownMachine[] {
+  if (key === "") return machines;
+  const groups = [...Map.groupBy(machines, ({ labels }) => labels?.[key])];
+  groups.sort(([a], [b]) => (a === undefined ? 1 : b === undefined ? -1 : collator.compare(a, b)));
+  return groups.flatMap(([, members]) => members);
+}
+
+/** All machines as one grid, or one grid for each value of a label. */
+function machineGrids(
+  query: Query,
+  page: Page<ShownMachine>,
+  labelKeys: readonly string[],
+): readonly Block[] {
+  const { group } = query;
+  const dense = page.items.length >= DENSE_FROM;
+  const about = {
+    id: "machines",
+    heading: "Machines",
+    count: page.all,
+    none: "None.",
+    more: pager("/", query, page, "#machines"),
+    controls: html`${stateLinks("/", query, machineStates, stateLabel)}${groupLinks(query, labelKeys)}${sortLinks(query)}`,
+  };
+  if (group === "") return [machineGrid(about, page.items, dense)];
+  const groups = Map.groupBy(page.items, ({ labels }) => labels?.[group]);
+  return [
+    machineGrid({ ...about, none: page.all === 0 ? about.none : undefined }, [], dense),
+    ...[...groups].map(([value, members]) =>
+      machineGrid(
+        {
+          id: `machines-${rowId(value ?? "")}${value === undefined ? "-without" : ""}`,
+          heading: value === undefined ? `Without ${group}` : `${group} ${value}`,
+          count: members.length,
+          isPart: true,
+        },
+        members,
+        dense,
+      ),
+    ),
+  ];
+}
+
+function groupLinks(query: Query, keys: readonly string[]): Html | false {
+  if (keys.length === 0) return false;
+  const links = ["", ...keys].map((group) => {
+    const current = group === query.group && html` aria-current="true"`;
+    return html`<a href="${addressOf("/", { ...query, group, page: 1 })}#machines"${current}>${group === "" ? "none" : group}</a>`;
+  });
+  const isUnknown = query.group !== "" && !keys.includes(query.group);
+  const unknown = isUnknown && html` <span class="mistake">no machine has the label ${query.group}</span>`;
+  return html`<nav class="states" aria-label="Group"><span class="dim">Group by</span> ${links}${unknown}</nav>`;
+}
 
 /** The label of a state, which is also the key of the grid. */
 function stateLabel(state: string): Html {
@@ -184,7 +299,7 @@ function countTiles(machines: readonly ShownMachine[], { board, facts }: Sources
   ];
 }
 
-function chartsAndSearch(minutes: readonly Minute[], query: Query): Block {
+function chartsAndSearch(minutes: readonly Minute[], query: Query, hasLabels: boolean): Block {
   const sum = (of: (minute: Minute) => number) => minutes.reduce((all, minute) => all + of(minute), 0);
   const most = (of: (minute: Minute) => number) => Math.max(...minutes.map(of));
   const [succeeded, failed] = [sum((minute) => minute.succeeded), sum((minute) => minute.failed)];
@@ -204,7 +319,7 @@ function chartsAndSearch(minutes: readonly Minute[], query: Query): Block {
     [{ id: "charts", rows }],
     (charts) => html`<div class="top">
 <div class="charts" data-section="charts">${charts}</div>
-${searchForm("/", query, "Machine, action, workflow or agent ID")}
+${searchForm("/", query, "Machine, action, workflow or agent ID", hasLabels)}
 </div>`,
   );
 }

@@ -10,11 +10,20 @@ export interface Query {
   readonly state: string;
   /** The error class of actions; empty for any. */
   readonly class: string;
+  /** What failed actions have in common (`causeOf`); empty for any. */
+  readonly cause: string;
+  /** Labels of machines, in kubectl's syntax; empty for any. */
+  readonly selector: string;
+  /** The key of the label whose values divide the machines; empty for one group. */
+  readonly group: string;
   /** The key to sort by, with a leading hyphen for descending order; empty for the page's own order. */
   readonly sort: string;
 }
 
 const LONGEST_TEXT = 100;
+
+/** A page's own list, whole. */
+export const EMPTY_QUERY: Query = queryOf(new URLSearchParams());
 
 export function queryOf(searchParams: URLSearchParams): Query {
   const page = Number(searchParams.get("page") ?? "1");
@@ -24,17 +33,18 @@ export function queryOf(searchParams: URLSearchParams): Query {
     page: Number.isInteger(page) && page > 0 ? page : 1,
     state: text("state"),
     class: text("class"),
+    cause: text("cause"),
+    selector: text("selector").trim(),
+    group: text("group"),
     sort: text("sort"),
   };
 }
 
 /** The address of a page with this query, without its defaults. */
-export function addressOf(path: string, { text, page, state, class: errorClass, sort }: Query): string {
+export function addressOf(path: string, { text, page, ...filters }: Query): string {
   const parameters = new URLSearchParams();
   if (text !== "") parameters.set("q", text);
-  if (state !== "") parameters.set("state", state);
-  if (errorClass !== "") parameters.set("class", errorClass);
-  if (sort !== "") parameters.set("sort", sort);
+  for (const [name, value] of Object.entries(filters)) if (value !== "") parameters.set(name, value);
   if (page > 1) parameters.set("page", String(page));
   return parameters.size === 0 ? path : `${path}?${parameters}`;
 }
@@ -43,11 +53,23 @@ export function matches({ text }: Query, ...names: readonly (string | undefined)
   return text === "" || names.some((name) => name?.toLowerCase().includes(text));
 }
 
-export function actionMatches(query: Query, { action, machine, class: errorClass }: ActionRecord): boolean {
+export function actionMatches(query: Query, record: ActionRecord): boolean {
+  const { action, machine, class: errorClass } = record;
   return (
     (query.class === "" || query.class === errorClass) &&
+    (query.cause === "" || (record.phase === "failed" && query.cause === causeOf(record))) &&
     matches(query, machine, action.name, action.workflowId, action.agentId)
   );
+}
+
+const VARIABLE =
+  /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\[[0-9a-f:.%]+\](?::\d+)?|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b\d+(?:\.\d+)? ?(?:ms|s|m|h)\b/gi;
+
+/** Why an action failed, without what differs between machines: names, addresses, IDs and durations. */
+export function causeOf({ machine = "", reason = "" }: Pick<ActionRecord, "machine" | "reason">): string {
+  const name = new RegExp(`(?<![\\w.-])${machine.replace(/[^\w-]/g, "\\$&")}(?![\\w.-])`, "g");
+  const general = machine === "" ? reason : reason.replace(name, "…");
+  return general.replace(VARIABLE, "…").slice(0, LONGEST_TEXT).toWellFormed();
 }
 
 /** Sorts by the column that the query names; keeps the order without one. Numbers in names are compared as numbers. */
@@ -65,7 +87,7 @@ export function sorted<T>(
   return byValue.map(({ item }) => item);
 }
 
-const collator = new Intl.Collator("en", { numeric: true });
+export const collator = new Intl.Collator("en", { numeric: true });
 
 function compare(a: string | number, b: string | number): number {
   return typeof a === "number" && typeof b === "number" ? a - b : collator.compare(String(a), String(b));

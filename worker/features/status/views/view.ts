@@ -1,4 +1,5 @@
 import type { Clock } from "../../../../shared/clock.ts";
+import { SELECTOR_SYNTAX, Selector } from "../../../machines/labels.ts";
 import type { WorkerFacts } from "../../shared/facts.ts";
 import type { Board } from "../board/board.ts";
 import { Html, type HtmlValue, html } from "./html.ts";
@@ -84,12 +85,14 @@ interface List {
   readonly count: number;
   /** Text for an empty list. Without it, the heading is hidden as well. */
   readonly none?: string | undefined;
+  /** Whether it is one of several parts of a list, under a smaller heading. */
+  readonly isPart?: boolean;
   /** Links below the list, for example to other pages. */
   readonly more?: Html | undefined;
 }
 
 export function list(about: List, rows: readonly Row[], container: (rows: readonly Html[]) => Html): Block {
-  const { id, heading, controls, count, none, more } = about;
+  const { id, heading, controls, count, none, more, isPart = false } = about;
   const sections = [
     { id, rows },
     { id: `${id}-count`, rows: [row("count", html`<span data-row="count">${count}</span>`)] },
@@ -102,7 +105,7 @@ export function list(about: List, rows: readonly Row[], container: (rows: readon
       shown = [],
       counted = [],
       rest = [],
-    ) => html`<section id="${id}" class="list${none === undefined && " optional"}" aria-labelledby="${id}-heading">
+    ) => html`<section id="${id}" class="list${none === undefined && " optional"}${isPart && " part"}" aria-labelledby="${id}-heading">
 <div class="controls"><h2 id="${id}-heading">${heading} <span class="count" data-section="${id}-count">${counted}</span></h2>${controls}</div>
 ${container(shown)}
 ${none !== undefined && html`<p class="none dim">${none}</p>`}
@@ -147,6 +150,23 @@ export function table<T>(
 
 const ROWS_PER_PAGE = 100;
 
+/** What a query asks for that the page does not know. */
+export function unknownText(
+  { selector, sort }: Query,
+  columns: readonly { readonly sort?: readonly [key: string, ...unknown[]] }[],
+): Html | false {
+  const keys = columns.flatMap(({ sort: [key] = [undefined] }) => key ?? []);
+  const problems = [
+    ...(sort === "" || keys.includes(sort.replace(/^-/, ""))
+      ? []
+      : [`There is no order by ${sort}: choose ${keys.join(", ")}.`]),
+    ...(selector === "" || Selector.parse(selector)
+      ? []
+      : [`${selector} ${SELECTOR_SYNTAX.replace("must be", "is not")}.`]),
+  ];
+  return problems.length > 0 && html`<p class="mistake">${problems.join(" ")}</p>`;
+}
+
 /** A page with all items of one kind. */
 export function listPage<T>(
   about: {
@@ -155,6 +175,8 @@ export function listPage<T>(
     readonly states: readonly string[];
     /** The label of the search form. */
     readonly search: string;
+    /** Whether what is listed has labels. */
+    readonly hasLabels?: boolean;
   },
   kind: Kind<T>,
   items: readonly T[],
@@ -170,7 +192,8 @@ export function listPage<T>(
     title: heading,
     blocks: [
       html`<h1 class="quiet">${heading}</h1>`,
-      searchForm(path, query, search),
+      unknownText(query, kind.columns) || html``,
+      searchForm(path, query, search, about.hasLabels),
       stateLinks(path, query, states),
       table(facts, kind, page.items, nowMs),
     ],
@@ -206,16 +229,23 @@ ${number < pages && link(number + 1, "Next →", "next")}
 /** A search form that works without scripts. */
 export function searchForm(
   path: string,
-  { text, state, class: errorClass, sort }: Query,
+  { text, page: _, selector, ...filters }: Query,
   label: string,
+  hasLabels = false,
 ): Html {
-  const kept = Object.entries({ state, class: errorClass, sort }).filter(([, value]) => value !== "");
+  const kept = Object.entries(filters).filter(([, value]) => value !== "");
+  const isNarrowed = text !== "" || selector !== "" || kept.length > 0;
+  const labels =
+    hasLabels &&
+    html`<label for="selector">Labels</label>
+<input id="selector" name="selector" type="search" value="${selector}" maxlength="100" placeholder="rack=r12,role!=spare" autocomplete="off" spellcheck="false">`;
   return html`<form class="search" role="search" action="${path}" method="get">
 <label for="q">${label}</label>
 <input id="q" name="q" type="search" value="${text}" maxlength="100" autocomplete="off" spellcheck="false">
+${labels}
 ${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <button type="submit">Find</button>
-${(text !== "" || kept.length > 0) && html`<a href="${path}">Show all</a>`}
+${isNarrowed && html`<a href="${path}">Show all</a>`}
 </form>`;
 }
 

@@ -30,6 +30,7 @@ export function machineLink(name: string): Html {
 
 /** The slash of `namespace/name` stays, because proxies do not keep it encoded. */
 export function workflowLink(id: string): Html {
+  if (id === "") return NOTHING;
   return html`<a href="/workflows/${id.toWellFormed().split("/").map(encodeURIComponent).join("/")}">${id}</a>`;
 }
 

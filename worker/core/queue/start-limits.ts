@@ -1,0 +1,189 @@
+import type { Clock } from "../../../shared/clock.ts";
+
+/** A limit for actions that share something, such as the power feed of a rack. */
+export interface StartLimit {
+  /** Equal for the actions that are counted together. */
+  readonly key: string;
+  /** What they share, for people: `rack=r12`. */
+  readonly of: string;
+  /** How many of them run at a time. */
+  readonly atOnce?: number | undefined;
+  /** The shortest time between two starts. */
+  readonly everyMs?: number | undefined;
+}
+
+/** A place among the actions of some limits. */
+export interface LimitedStart {
+  /** The action starts now: the time to the next start counts from here. */
+  started(): void;
+  /** The action has ended, or does not start. May be called more than once. */
+  release(): void;
+}
+
+interface Usage {
+  running: number;
+  /** One action may start and has not yet. */
+  isStarting: boolean;
+  lastStartMs: number;
+}
+
+interface Waiting {
+  readonly limits: readonly StartLimit[];
+  readonly begin: () => void;
+}
+
+/**
+ * How many actions run and start at a time where they share something. First in, first out for each limit. Each start is counted when
+ * it happens, so that two that wait for something else in between do not start together.
+ */
+export class StartLimits {
+  readonly #clock: Clock;
+  readonly #usages = new Map<string, Usage>();
+  readonly #waiting = new Set<Waiting>();
+  #timer: AbortController | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** How many actions wait for a limit. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * Resolves when every limit has room. Rejects when the signal aborts. `onWait` is called with the limits as text if the action has to
+   * wait.
+   */
+  async acquire(
+    limits: readonly StartLimit[],
+    signal: AbortSignal,
+    onWait: (limit: string) => void = () => undefined,
+  ): Promise<LimitedStart> {
+    signal.throwIfAborted();
+    if (limits.length === 0) return { started: () => undefined, release: () => undefined };
+    const turn = Promise.withResolvers<void>();
+    const waiting: Waiting = { limits, begin: turn.resolve };
+    this.#waiting.add(waiting);
+    this.#beginWhatMay();
+    if (this.#waiting.has(waiting)) onWait(limits.map(limitText).join(" and "));
+    const stop = () => {
+      if (this.#waiting.delete(waiting)) turn.reject(signal.reason);
+      this.#beginWhatMay();
+    };
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      await turn.promise;
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+    return this.#held(limits);
+  }
+
+  /** Counts an action that already runs, of an earlier worker. */
+  running(limits: readonly StartLimit[]): LimitedStart {
+    for (const limit of limits) this.#usageOf(limit).running += 1;
+    const held = this.#held(limits);
+    held.started();
+    return held;
+  }
+
+  #held(limits: readonly StartLimit[]): LimitedStart {
+    let isStarted = false;
+    let isReleased = false;
+    const start = () => {
+      if (isStarted) return;
+      isStarted = true;
+      for (const limit of limits) this.#usageOf(limit).isStarting = false;
+    };
+    return {
+      started: () => {
+        if (isStarted) return;
+        start();
+        for (const limit of limits) this.#usageOf(limit).lastStartMs = this.#clock.monotonicMs();
+        this.#beginWhatMay();
+      },
+      release: () => {
+        if (isReleased) return;
+        isReleased = true;
+        start();
+        for (const limit of limits) this.#usageOf(limit).running -= 1;
+        this.#beginWhatMay();
+        this.#forgetUnused();
+      },
+    };
+  }
+
+  #usageOf({ key }: StartLimit): Usage {
+    const usage = this.#usages.get(key) ?? {
+      running: 0,
+      isStarting: false,
+      lastStartMs: Number.NEGATIVE_INFINITY,
+    };
+    this.#usages.set(key, usage);
+    return usage;
+  }
+
+  /** Begins, in the order of arrival, what has room; what waits keeps later actions of its limits behind it. */
+  #beginWhatMay(): void {
+    const taken = new Set<string>();
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const waiting of this.#waiting) {
+      const { limits } = waiting;
+      const isBehind = limits.some(({ key }) => taken.has(key));
+      const waitMs = isBehind
+        ? Number.POSITIVE_INFINITY
+        : Math.max(...limits.map((one) => this.#waitMs(one)));
+      if (waitMs > 0) {
+        nextMs = Math.min(nextMs, waitMs);
+        for (const { key } of limits) taken.add(key);
+        continue;
+      }
+      this.#waiting.delete(waiting);
+      for (const limit of limits) {
+        const usage = this.#usageOf(limit);
+        usage.running += 1;
+        usage.isStarting = true;
+      }
+      waiting.begin();
+    }
+    this.#timer?.abort();
+    this.#timer = undefined;
+    if (!Number.isFinite(nextMs)) return;
+    const timer = new AbortController();
+    this.#timer = timer;
+    this.#clock.sleep(nextMs, timer.signal).then(
+      () => this.#beginWhatMay(),
+      () => undefined,
+    );
+  }
+
+  /** How long a limit has no room; infinite if only the end or start of another action gives some. */
+  #waitMs(limit: StartLimit): number {
+    const { running, isStarting, lastStartMs } = this.#usageOf(limit);
+    const { atOnce, everyMs } = limit;
+    if (atOnce !== undefined && running >= atOnce) return Number.POSITIVE_INFINITY;
+    if (everyMs === undefined) return 0;
+    return isStarting ? Number.POSITIVE_INFINITY : lastStartMs + everyMs - this.#clock.monotonicMs();
+  }
+
+  #forgetUnused(): void {
+    if (this.#waiting.size > 0) return;
+    for (const [key, { running, lastStartMs }] of this.#usages) {
+      const isRecent = this.#clock.monotonicMs() - lastStartMs < LONGEST_EVERY_MS;
+      if (running === 0 && !isRecent) this.#usages.delete(key);
+    }
+  }
+}
+
+/** The longest time between two starts that a limit may ask for. */
+export const LONGEST_EVERY_MS = 3_600_000;
+
+/** `the limit of rack=r12 (2 at once, one every 5 s)`. */
+function limitText({ of, atOnce, everyMs }: StartLimit): string {
+  const parts = [
+    ...(atOnce === undefined ? [] : [`${atOnce} at once`]),
+    ...(everyMs === undefined ? [] : [`one every ${everyMs / 1_000} s`]),
+  ];
+  return `the limit of ${of} (${parts.join(", ")})`;
+}
