@@ -4,8 +4,8 @@ import { defined } from "../../shared/defined.ts";
 import { formatProblem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { fileProblemOf, readTextFile } from "../../shared/read-text-file.ts";
+import { type LabelledMachine, SELECTOR_SYNTAX, Selector } from "../../worker/document/labels.ts";
 import type { Inventory, Machine } from "../../worker/machines/inventory.ts";
-import { type LabelledMachine, SELECTOR_SYNTAX, Selector } from "../../worker/machines/labels.ts";
 import { parseInventory } from "../../worker/machines/parse-inventory.ts";
 import { isAmong, matchesName } from "../../worker/policy/wildcard.ts";
 

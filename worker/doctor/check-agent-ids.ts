@@ -1,8 +1,8 @@
 import { count } from "../../shared/count.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
+import type { LabelledMachine } from "../document/labels.ts";
 import { type Finding, findingOf, joinNames, okFinding, skippedFinding } from "../findings/finding.ts";
 import { agentIdOf, machineNameOf } from "../machines/agent-id.ts";
-import type { LabelledMachine } from "../machines/labels.ts";
 import { isAmongMachines, matchesMachine } from "../policy/machine-rule.ts";
 import type { Policy } from "../policy/policy.ts";
 import { agentProblem } from "../policy/tenant-rule.ts";

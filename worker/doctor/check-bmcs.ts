@@ -6,6 +6,7 @@ import { suggestion } from "../../shared/nearest-name.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { Action, Outcome } from "../core/action/action.ts";
 import { MachineLocks } from "../core/queue/action-queue.ts";
+import { Selector } from "../document/labels.ts";
 import type { CauseName } from "../findings/causes.ts";
 import {
   FINDING_STATES,
@@ -17,7 +18,6 @@ import {
 } from "../findings/finding.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import type { Inventory, Machine } from "../machines/inventory.ts";
-import { Selector } from "../machines/labels.ts";
 import { pauseNote } from "../machines/pause.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
 import { InProcessRuntime } from "../runtimes/in-process/in-process-runtime.ts";

@@ -1,7 +1,7 @@
 import type { Problem } from "../../shared/document/problem.ts";
 import { parseDurationMs } from "../../shared/duration.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
-import { SELECTOR_SYNTAX, Selector } from "../machines/labels.ts";
+import { SELECTOR_SYNTAX, Selector } from "../document/labels.ts";
 
 /** The options of `doctor`, in addition to the settings of `start`. */
 export interface DoctorOptions {

@@ -14,8 +14,8 @@ import {
 import { DesiredState } from "../../shared/contract/desired-state.ts";
 import { type ValueProblem, valueAt } from "../../shared/document/issue-problems.ts";
 import { LONGEST_EVERY_MS } from "../core/queue/start-limits.ts";
+import { LabelKey, LabelSelector, MachineLabels } from "../document/labels.ts";
 import { Count, Duration } from "../document/value-types.ts";
-import { LabelKey, LabelSelector, MachineLabels } from "./labels.ts";
 import { LONGEST_REASON } from "./pause.ts";
 
 /** A DNS label in lower case (RFC 1123 section 2.1), because the name becomes part of agent IDs and file names. */

@@ -3,7 +3,7 @@ import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { DirectAccess } from "../core/action/action.ts";
 import type { BmcAddress, MachineOrigin, Pause } from "../core/action/machine-facts.ts";
 import type { HostAccess, MountedConnection } from "../core/ports/runtime.ts";
-import type { Labels } from "./labels.ts";
+import type { Labels } from "../document/labels.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 import type { LimitRule } from "./start-limits-of.ts";
 

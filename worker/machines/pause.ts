@@ -1,8 +1,8 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { printableLine, shortened } from "../../shared/printable.ts";
 import type { Pause } from "../core/action/machine-facts.ts";
+import type { Labels, Selector } from "../document/labels.ts";
 import type { Machine } from "./inventory.ts";
-import type { Labels, Selector } from "./labels.ts";
 
 export const LONGEST_REASON = 200;
 

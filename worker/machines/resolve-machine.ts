@@ -5,10 +5,10 @@ import { defined } from "../../shared/defined.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { type Action, type DirectAccess, namespaceOf } from "../core/action/action.ts";
 import type { HostAccess, MountedConnection } from "../core/ports/runtime.ts";
+import type { LabelledMachine } from "../document/labels.ts";
 import { machineNameOf } from "./agent-id.ts";
 import { directMachine } from "./direct-machine.ts";
 import { CLAIM_PREFIX, type ConnectionReading, type Inventory, type Machine } from "./inventory.ts";
-import type { LabelledMachine } from "./labels.ts";
 import { lockKeyOf, mayBeSameBmc, serviceLockKey } from "./lock-key.ts";
 import { pausedText } from "./pause.ts";
 

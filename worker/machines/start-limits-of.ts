@@ -1,5 +1,5 @@
 import type { StartLimit } from "../core/queue/start-limits.ts";
-import type { Labels } from "./labels.ts";
+import type { Labels } from "../document/labels.ts";
 
 /** A limit as an inventory file has it. */
 export interface LimitRule {

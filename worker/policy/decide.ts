@@ -1,7 +1,7 @@
 import type { Clock } from "../../shared/clock.ts";
 import { shortened } from "../../shared/printable.ts";
 import type { Action, WorkflowMember } from "../core/action/action.ts";
-import type { LabelledMachine } from "../machines/labels.ts";
+import type { LabelledMachine } from "../document/labels.ts";
 import { addressProblem } from "./address-rule.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { environmentProblems, ownConnectionProblem } from "./environment-rule.ts";

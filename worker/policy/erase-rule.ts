@@ -1,6 +1,6 @@
 import { connectionGiven } from "../../shared/contract/given.ts";
 import { parseImageReference } from "../../shared/contract/image-reference.ts";
-import type { LabelledMachine } from "../machines/labels.ts";
+import type { LabelledMachine } from "../document/labels.ts";
 import { isAmongMachines } from "./machine-rule.ts";
 import type { JudgedAction, Policy, TenantAction } from "./policy.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type LabelledMachine, LabelSelector } from "../machines/labels.ts";
+import { type LabelledMachine, LabelSelector } from "../document/labels.ts";
 import { matchesName } from "./wildcard.ts";
 
 /** The characters of machine names and Kubernetes namespaces. */

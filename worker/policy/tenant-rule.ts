@@ -1,6 +1,6 @@
 import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { namespaceOf, type WorkflowMember } from "../core/action/action.ts";
-import type { LabelledMachine } from "../machines/labels.ts";
+import type { LabelledMachine } from "../document/labels.ts";
 import { matchesAnyImage } from "./image-rule.ts";
 import { isAmongMachines } from "./machine-rule.ts";
 import type { AgentRule, TenantAction, TenantRule } from "./policy.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { LabelledMachine } from "../../../worker/document/labels.ts";
 import { agentIdOf, machineNameOf } from "../../../worker/machines/agent-id.ts";
-import type { LabelledMachine } from "../../../worker/machines/labels.ts";
 import { lockKeyOf } from "../../../worker/machines/lock-key.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { resolveMachine } from "../../../worker/machines/resolve-machine.ts";

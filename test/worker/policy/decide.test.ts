@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../../actions/catalogue.ts";
-import type { Labels } from "../../../worker/machines/labels.ts";
+import type { Labels } from "../../../worker/document/labels.ts";
 import { decide, decideFile, decideMachine, refusals } from "../../../worker/policy/decide.ts";
 import { cleanPath } from "../../../worker/policy/path.ts";
 import { EVERY_IMAGE, Policy } from "../../../worker/policy/policy.ts";

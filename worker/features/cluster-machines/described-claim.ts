@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { defined } from "../../../shared/defined.ts";
 import type { Pause } from "../../core/action/machine-facts.ts";
+import type { Labels } from "../../document/labels.ts";
 import { keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
-import type { Labels } from "../../machines/labels.ts";
 import type { HostContent } from "./described-host.ts";
 import type { BmcTarget, Describe, Described } from "./described-machine.ts";
 

@@ -1,9 +1,9 @@
 import { defined } from "../../../shared/defined.ts";
 import type { Pause } from "../../core/action/machine-facts.ts";
+import type { Labels } from "../../document/labels.ts";
 import { keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { CLAIM_PREFIX, type Machine } from "../../machines/inventory.ts";
 import { MachineName } from "../../machines/inventory-schema.ts";
-import type { Labels } from "../../machines/labels.ts";
 import { type ClaimContent, targetOfClaim } from "./described-claim.ts";
 import type { HostContent } from "./described-host.ts";
 import type { BmcTarget, Described, MachineReference } from "./described-machine.ts";

@@ -1,7 +1,7 @@
 import type { BmcAddress, MachineOrigin, Pause } from "../../core/action/machine-facts.ts";
+import type { Labels } from "../../document/labels.ts";
 import type { LeaderFacts } from "../../kubernetes/leader/leader-election.ts";
 import type { AgentIdCase } from "../../machines/agent-id.ts";
-import type { Labels } from "../../machines/labels.ts";
 import type { DriftSeen } from "./drift-seen.ts";
 
 /** The names of the checks in health answers. */

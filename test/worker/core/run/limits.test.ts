@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { MemoryJournal } from "../../../../worker/core/action/action-journal.ts";
 import { type ActionEvent, noObserver } from "../../../../worker/core/action/observer.ts";
-import { MemoryJournal } from "../../../../worker/core/journal/memory-journal.ts";
 import { scriptedRequest } from "../../runtimes/launch-request.ts";
 import { briefRuntime, executorLab, TARGET } from "./executor-lab.ts";
 

@@ -1,6 +1,6 @@
 import { count } from "../../../../shared/count.ts";
 import type { Pause } from "../../../core/action/machine-facts.ts";
-import { type Labels, Selector } from "../../../machines/labels.ts";
+import { type Labels, Selector } from "../../../document/labels.ts";
 import type { Difference } from "../../shared/drift-seen.ts";
 import type { ActionRecord, Failure, MachineRecord, PowerReading } from "../board/records.ts";
 import { actionKind, actionLink, progressNote, resultText, stateText, timeText } from "./actions.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../../shared/clock.ts";
-import { SELECTOR_SYNTAX, Selector } from "../../../machines/labels.ts";
+import { SELECTOR_SYNTAX, Selector } from "../../../document/labels.ts";
 import type { WorkerFacts } from "../../shared/facts.ts";
 import type { Board } from "../board/board.ts";
 import { Html, type HtmlValue, html } from "./html.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Selector } from "../../../worker/machines/labels.ts";
+import { Selector } from "../../../worker/document/labels.ts";
 
 const LABELS = { rack: "r12", role: "worker", "example.org/row": "b", empty: "" };
 
