@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import { readWords } from "../../shared/unknown-arguments.ts";
 import { addMachineOptions } from "../machines/select-machines.ts";
 import type { DriftFlags } from "./drift-command.ts";
 
@@ -24,7 +24,6 @@ export function defineDrift(command: Command): void {
     .allowExcessArguments()
     .action(async (flags: DriftFlags) => {
       const { drift } = await import("./drift-command.ts");
-      const known = command.options.flatMap(({ long }) => long ?? []);
-      process.exit(await drift(flags, unknownArgumentProblems(command.args, known)));
+      process.exit(await drift(flags, readWords(command).problems));
     });
 }

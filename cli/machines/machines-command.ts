@@ -4,7 +4,7 @@ import { EXIT_OK } from "../../shared/contract/exit-code.ts";
 import { defined } from "../../shared/defined.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { formatTable } from "../../shared/table.ts";
-import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import { readWords } from "../../shared/unknown-arguments.ts";
 import type { Inventory, Machine } from "../../worker/machines/inventory.ts";
 import { endWithUsage } from "../usage-problem.ts";
 import {
@@ -35,8 +35,7 @@ export function defineMachines(command: Command): void {
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (flags: Flags) => {
-      const known = command.options.flatMap(({ long }) => long ?? []);
-      process.exit(await listMachines(flags, unknownArgumentProblems(command.args, known)));
+      process.exit(await listMachines(flags, readWords(command).problems));
     });
 }
 

@@ -18,12 +18,14 @@ describe("the command line", () => {
       "policy",
       "action",
       "actions",
+      "machines",
       "inventory",
       "discover",
       "drift",
       "record",
       "lab",
       "completion",
+      "version",
       "help",
     ]);
     expect(stderr).toBe("");
