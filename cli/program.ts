@@ -27,7 +27,8 @@ Start here:
 
 /** Runs the command in `argv`. Resolves when the command has ended; most commands end the process. */
 export async function runProgram(given: readonly string[], own: SelfProgram): Promise<void> {
-  const argv = VERSION_FLAGS.includes(given[0] ?? "") ? ["version", ...given.slice(1)] : given;
+  // Wherever it is, as commander would find it.
+  const argv = given.some((word) => VERSION_FLAGS.includes(word)) ? ["version"] : given;
   const commands = programCommands(own);
   const [word] = argv;
   const asked = commands.find(({ name }) => name === word);
