@@ -9,7 +9,8 @@ declare const BUILD_COMMIT: string;
 
 /** The version, the commit and Node's version in one line, which begins with the version as a word. */
 export async function versionLine(): Promise<string> {
-  const commit = typeof BUILD_COMMIT === "string" ? BUILD_COMMIT : await checkedOutCommit(import.meta.dirname);
+  const commit =
+    typeof BUILD_COMMIT === "string" ? BUILD_COMMIT : await checkedOutCommit(import.meta.dirname);
   return `${version} (commit ${commit === "" ? "unknown" : commit}, Node ${process.versions.node})`;
 }
 

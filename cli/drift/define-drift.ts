@@ -19,7 +19,11 @@ export function defineDrift(command: Command): void {
         "a machine that must be off is shut down, and forced off after 1 minute",
     )
     .option("--concurrency <number>", "machines at a time", "50")
-    .option("--output <auto|table|json>", "output format; auto is a table on a terminal, else JSON", "auto")
+    .option(
+      "--output <auto|table|json|yaml>",
+      "output format; auto is a table on a terminal, else JSON",
+      "auto",
+    )
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (flags: DriftFlags) => {

@@ -35,6 +35,7 @@ function definePin(parent: Command): void {
     .option("--yes", "record without asking")
     .option("--concurrency <number>", "how many BMCs to connect to at a time", "50")
     .option("--timeout <duration>", "time for each connection (default: connectTimeout of the machine)")
+    .option("--output <table|json|yaml>", "output format of the certificates", "table")
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (flags: PinFlags) => {

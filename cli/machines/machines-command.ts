@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { writeText } from "../../actions/harness/result/write-text.ts";
 import { EXIT_OK } from "../../shared/contract/exit-code.ts";
+import { DATA_FORMATS, formatData, isDataFormat } from "../../shared/data-format.ts";
 import { defined } from "../../shared/defined.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { formatTable } from "../../shared/table.ts";
@@ -16,7 +17,7 @@ import {
 } from "./select-machines.ts";
 
 const COMMAND = "pbnj-worker machines";
-const OUTPUTS = ["table", "json", "yaml"];
+const OUTPUTS = ["table", ...DATA_FORMATS];
 
 interface Flags extends MachineChoice {
   readonly inventory?: string;
@@ -69,11 +70,7 @@ function describe({ name, labels, paused }: Machine, inventory: Inventory): Desc
 }
 
 async function format(output: string, machines: readonly Described[]): Promise<string> {
-  if (output === "json") return `${JSON.stringify(machines, undefined, 2)}\n`;
-  if (output === "yaml") {
-    const { stringify } = await import("yaml");
-    return stringify(machines, { lineWidth: 0, aliasDuplicateObjects: false });
-  }
+  if (isDataFormat(output)) return formatData(output, machines);
   const rows = machines.map(({ name, host = "", providers = [], labels = {}, paused = "" }) => {
     const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
     return [name, host, providers.join(","), pairs.join(","), paused];

@@ -53,7 +53,7 @@ export function defineDoctor(command: Command, own: SelfProgram): void {
       "--image <image>",
       "run this action image with --help, as the worker runs actions (without containers: the action of that name)",
     )
-    .option("--output <text|json>", "output format: text or JSON", "text")
+    .option("--output <text|json|yaml>", "output format", "text")
     .option("--timeout <duration>", "time for each check and for each machine", DEFAULT_TIMEOUT);
   addSettings(command, settingsFor("start")).action(async (flags: Record<string, unknown>) => {
     const { doctor } = await import("../doctor/doctor.ts");
@@ -80,7 +80,7 @@ export function definePolicy(command: Command, own: SelfProgram, host: CommandPr
       "--namespace <name>",
       "the namespace to judge for (default: that of the Workflow, or local for a template)",
     )
-    .option("--output <table|json>", "output format: one line per rule, or JSON", "table");
+    .option("--output <table|json|yaml>", "output format: one line per rule, JSON or YAML", "table");
   addSettings(test, policyTestSettings).action(
     async (_template: string | undefined, flags: Record<string, unknown>) => {
       const { testPolicy } = await import("./test-policy.ts");
