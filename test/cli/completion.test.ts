@@ -6,7 +6,7 @@ import { answer } from "../../cli/complete.ts";
 const own = { file: "pbnj-worker", actions: catalogue, library: actionLibrary };
 const COMMANDS = [
   ...["start", "serve", "run", "doctor", "policy", "action", "actions", "machines"],
-  ...["inventory", "discover", "drift", "record", "lab", "completion", "help"],
+  ...["inventory", "discover", "drift", "record", "lab", "completion", "version", "help"],
 ];
 
 const linesOf = async (shell: string, words: readonly string[]) =>
@@ -52,7 +52,7 @@ describe("completion for bash", () => {
     [["run", "t.yaml", "--ta"], ["--task"]],
     [
       ["doctor", "--output", ""],
-      ["text", "json"],
+      ["text", "json", "yaml"],
     ],
     [["doctor", "--bm"], ["--bmc"]],
     [["doctor", "--runtime", "d"], ["docker"]],

@@ -9,7 +9,8 @@ const value = { machine: "node-1", none: null, list: [shared, shared] };
 it.each(DATA_FORMATS)("%s is printable, and reads as the value that was written", async (format) => {
   const text = await formatData(format, value);
 
-  for (const unsafe of [String.fromCharCode(0x1b), String.fromCharCode(0x9b)]) expect(text).not.toContain(unsafe);
+  for (const unsafe of [String.fromCharCode(0x1b), String.fromCharCode(0x9b)])
+    expect(text).not.toContain(unsafe);
   expect(text).not.toMatch(/[&*]/);
   expect(text.endsWith("\n")).toBe(true);
   expect(format === "json" ? JSON.parse(text) : parse(text)).toEqual(value);

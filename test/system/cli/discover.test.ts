@@ -104,6 +104,7 @@ describe("pbnj-worker discover", () => {
         '"192.0.2.300" is not an IPv4 address',
         "the ranges have 16777214 addresses: name at most 65536",
         "--rate is not a whole number from 1 to 10000",
+        "--redfish-port is not a whole number from 1 to 65535",
         "--output is not one of auto, table, json, did you mean table?",
         "credentials.yaml:2: password is a secret and must not be in this file: put it into a file and name that with passwordFile, or a variable with passwordEnv",
         "credentials.yaml:2: the entry names a user but no password: add passwordFile or passwordEnv",

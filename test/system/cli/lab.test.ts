@@ -88,7 +88,7 @@ describe("pbnj-worker lab", () => {
 
     expect(stderr.split("\n")).toEqual([
       "pbnj-worker lab: unknown flag --machine, did you mean --machines?",
-      "pbnj-worker lab: --port is not a whole number from 0 to 65531",
+      "pbnj-worker lab: --port is not a whole number from 0 to 65532",
       "pbnj-worker lab: --faults is not one of none, some, did you mean some?",
       "See pbnj-worker lab --help.",
     ]);

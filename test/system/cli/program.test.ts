@@ -93,6 +93,7 @@ describe("the command line", () => {
   });
 
   it.each([
+    [["action", "power-off"], "--selector <labels>"],
     [["start"], "--grpc-server <host:port>"],
     [["policy"], "test [options] [template]"],
     [["inventory", "pin"], "--replace <name,...>"],
