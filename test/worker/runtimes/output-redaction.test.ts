@@ -99,6 +99,22 @@ test("a secret in a line that is cut leaves nothing that reveals it", () => {
   }
 });
 
+test("a secret in lines of stdout and stderr in turn is not printed to its end", () => {
+  const lines: string[] = [];
+  const secret = "hunter2-and-Some-More";
+  const log = new LogStream({
+    onLog: ({ line }) => lines.push(line),
+    redactor: redactor({ username: "root", password: new Secret(secret) }),
+  });
+  for (const [index, part] of (secret.match(/.{1,3}/g) ?? []).entries()) {
+    log.write(index % 2 === 0 ? "stdout" : "stderr", Buffer.from(`${part}\n`));
+  }
+  log.end();
+
+  // The first pieces are printed before they can be recognised.
+  expect(lines.join("")).not.toMatch(/Som|e-M|ore/);
+});
+
 test("a secret of several lines leaves none of them", () => {
   const secret = "alpha beta\ngamma delta\nepsilon";
 
