@@ -115,7 +115,7 @@ function fromInventory(machine: Machine, action: Asking, inventory: Inventory): 
     lockKey: machine.lockKey,
     ...pausedIn(machine),
     connect: (reading) =>
-      inventory.resolveConnection(machine, { ...reading, ...defined({ image: action.image }) }),
+      inventory.resolveConnection(machine, { ...reading, image: action.image ?? reading.image }),
     mounted: (namespace) => inventory.mountedConnection?.(machine, namespace),
     host: () => inventory.hostAccess?.(machine, action.image ?? ""),
   };

@@ -15,7 +15,7 @@ import { errorOfAnswer, errorOfEvent, isKubernetesError, KubernetesError } from 
 /** Parses an object. Describe only the fields that are used. */
 export type Schema<T> = z.core.$ZodType<T>;
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   /** The context of the kubeconfig to use. Default: the current one. */
   readonly contextName?: string | undefined;
   /** The worker's own namespace. Default: the pod's, the context's, or `default`. */
@@ -71,9 +71,9 @@ export type PatchOptions = {
 
 export interface RemoveOptions {
   readonly propagation?: "Background" | "Foreground" | "Orphan";
-  readonly gracePeriodSeconds?: number;
+  readonly gracePeriodSeconds?: number | undefined;
   readonly uid?: string;
-  readonly resourceVersion?: string;
+  readonly resourceVersion?: string | undefined;
 }
 
 export interface LogOptions {

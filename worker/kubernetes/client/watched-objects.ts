@@ -12,7 +12,7 @@ export type Change<T> =
   | { readonly kind: "set"; readonly name: ObjectName; readonly value: T; readonly before: T | undefined }
   | { readonly kind: "gone"; readonly name: ObjectName; readonly before: T };
 
-export interface WatchOptions<T> {
+interface WatchOptions<T> {
   readonly cluster: WatchedCluster;
   readonly kind: Kind;
   readonly selection: Selection;
