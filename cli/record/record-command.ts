@@ -187,8 +187,7 @@ async function readTarget(
     if (!read.ok) problems.push(...read.problems);
     return { input: read.ok ? read.input : undefined, what: read.ok ? read.input.connection.host : "" };
   }
-  const selection = { inventory: flags.inventory, machines: [machine], all: false, concurrency: "1" };
-  const chosen = chooseMachines(selection);
+  const chosen = chooseMachines({ inventory: flags.inventory, machine: [machine], concurrency: "1" });
   problems.push(...chosen.problems);
   if (chosen.machines.length > 1) problems.push(`${JSON.stringify(machine)} matches several machines`);
   const [found] = chosen.machines;

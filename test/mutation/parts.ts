@@ -51,10 +51,10 @@ export const PARTS: Readonly<Record<string, Part>> = {
     mutate: [
       "shared/bmc/providers/ipmi/commands/credentials.ts",
       "shared/bmc/providers/ipmi/session/{cipher-suite,handshake*,open-session,opening,rakp}.ts",
-      "shared/bmc/providers/ipmi/session/{sealed-packet,sequence-window}.ts",
+      "shared/bmc/providers/ipmi/session/sealed-packet.ts",
     ],
     testFiles: [
-      "test/shared/bmc/providers/ipmi/{faults,handshake,lasting-session,packets,properties,session,units}.test.ts",
+      "test/shared/bmc/providers/ipmi/{faults,handshake,lasting-session,packets,session,units}.test.ts",
     ],
   },
 };

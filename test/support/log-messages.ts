@@ -27,6 +27,17 @@ export function logMessages(folder: string, except: readonly string[] = []): rea
 }
 
 function messagesOf(file: string, source: string): readonly LogMessage[] {
+  return [...failureMessages(file, source), ...callMessages(file, source)];
+}
+
+/** The messages that a `Controller` is given for its failures. */
+function failureMessages(file: string, source: string): readonly LogMessage[] {
+  return [...source.matchAll(/failure: \{\s*message: "([^"]+)"/g)].map(([, message = ""]) => {
+    return { file, level: "warn", message };
+  });
+}
+
+function callMessages(file: string, source: string): readonly LogMessage[] {
   return [...source.matchAll(CALL)].flatMap((call) => {
     const [fields, message, ...more] = argumentsAt(source, call.index + call[0].length).slice(
       call[0].startsWith("logOutage") ? 2 : 0,
@@ -34,7 +45,7 @@ function messagesOf(file: string, source: string): readonly LogMessage[] {
     // Something else that has the name, such as a driver's `info(signal)`.
     if (fields === undefined || message === undefined || more.length > 0) return [];
     if (message === PASSED_ON && PASSED_ON_WITH.test(fields)) return [];
-    if (fields.startsWith(PROGRESS)) return [];
+    if (fields.startsWith(PROGRESS) || message === "failure.message") return [];
     return textsOf(message, source).map((text) => {
       if (text === undefined) throw new Error(`${file}: the message ${message} cannot be read`);
       return { file, level: call[1], message: text };

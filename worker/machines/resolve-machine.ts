@@ -99,7 +99,7 @@ function unlessPaused(located: ResolvedMachine, inventory: Inventory): ResolvedM
 }
 
 function pausedIn(machine: Machine | undefined) {
-  return defined({ paused: machine?.paused && pausedText(machine.name, machine.paused) });
+  return { paused: machine?.paused && pausedText(machine.name, machine.paused) };
 }
 
 function fromInventory(machine: Machine, action: Asking, inventory: Inventory): ResolvedMachine {

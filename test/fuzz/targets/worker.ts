@@ -25,6 +25,7 @@ import { outOfBand } from "../../../worker/features/rufio/out-of-band.ts";
 import { jobOf, machineOf, taskOf } from "../../../worker/features/rufio/rufio-kinds.ts";
 import { readOperation, readTask } from "../../../worker/features/rufio/rufio-task-action.ts";
 import { v1alpha2 } from "../../../worker/features/rufio/v1alpha2.ts";
+import { Selector } from "../../../worker/document/labels.ts";
 import { addressOf, matches, queryOf } from "../../../worker/features/status/views/query.ts";
 import { errorOfAnswer, errorOfEvent } from "../../../worker/kubernetes/client/kubernetes-error.ts";
 import { HttpAddress } from "../../../worker/listener/http/http-settings.ts";
@@ -290,6 +291,7 @@ export const workerTargets: readonly Target[] = [
       return [
         matchesWildcard(input.slice(0, 50), input.replaceAll("*", "a")),
         matchesName(input.slice(0, 50), input.replaceAll("*", "a")),
+        Selector.parse(input)?.matches({ rack: input }),
         matchesWildcard("*a*a*a*a*b", input),
         matchesImagePattern(input.slice(0, 50), reference),
       ];

@@ -25,7 +25,7 @@ describe("bash completion", () => {
   it.each<[readonly string[], readonly string[]]>([
     [
       ["action", "power-o"],
-      ["power-on", "power-off"],
+      ["power-off", "power-on"],
     ],
     [
       ["action", "power-off", "--mode", "=", "so"],

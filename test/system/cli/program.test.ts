@@ -18,6 +18,7 @@ describe("the command line", () => {
       "policy",
       "action",
       "actions",
+      "machines",
       "inventory",
       "discover",
       "drift",

@@ -216,7 +216,7 @@ describe("every block of the how-to pages", () => {
     for (const { name, page, blocks } of pages) {
       const outputs = blocks.flatMap(({ output }) => output ?? []);
       const others = blocks.filter(
-        ({ language }) => !["sh", "yaml", "json", "mermaid", "ts"].includes(language),
+        ({ language }) => !["sh", "yaml", "json", "csv", "mermaid", "ts"].includes(language),
       );
 
       expect(page.match(/^\s*```/gm)?.length ?? 0, name).toBe(2 * blocks.length);

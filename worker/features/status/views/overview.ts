@@ -23,6 +23,7 @@ import {
   causeOf,
   collator,
   EMPTY_QUERY,
+  generalReason,
   matches,
   type Page,
   pageOf,
@@ -183,7 +184,7 @@ const GROUP_CELLS: Readonly<Record<string, (records: FailureGroup["records"], no
     },
     State: ([first]) => stateText(first),
     Time: ([first], nowMs) => timeText(first, nowMs),
-    Result: ([first]) => html`${causeOf(first)}${fixLink(first.class)}`,
+    Result: ([first]) => html`${generalReason(first)}${fixLink(first.class)}`,
   };
 
 /** The keys of the machines' labels, the most frequent first. */

@@ -66,10 +66,15 @@ const VARIABLE =
   /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\[[0-9a-f:.%]+\](?::\d+)?|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b\d+(?:\.\d+)? ?(?:ms|s|m|h)\b/gi;
 
 /** Why an action failed, without what differs between machines: names, addresses, IDs and durations. */
-export function causeOf({ machine = "", reason = "" }: Pick<ActionRecord, "machine" | "reason">): string {
+export function generalReason({ machine = "", reason = "" }: ActionRecord): string {
   const name = new RegExp(`(?<![\\w.-])${machine.replace(/[^\w-]/g, "\\$&")}(?![\\w.-])`, "g");
   const general = machine === "" ? reason : reason.replace(name, "…");
-  return general.replace(VARIABLE, "…").slice(0, LONGEST_TEXT).toWellFormed();
+  return general.replace(VARIABLE, "…");
+}
+
+/** What failures with one cause have in common, short enough for an address. */
+export function causeOf(record: ActionRecord): string {
+  return generalReason(record).slice(0, LONGEST_TEXT).toWellFormed();
 }
 
 /** Sorts by the column that the query names; keeps the order without one. Numbers in names are compared as numbers. */
