@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { EXIT_OK } from "../shared/contract/exit-code.ts";
 import { suggestion } from "../shared/nearest-name.ts";
-import { unknownArgumentProblems } from "../shared/unknown-arguments.ts";
+import { readWords } from "../shared/unknown-arguments.ts";
 import { endWithUsage } from "./usage-problem.ts";
 
 const OUTPUTS = ["table", "json"];
@@ -17,7 +17,7 @@ export function defineActions(command: Command): void {
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async ({ output }: { readonly output: string }) => {
-      const problems = unknownArgumentProblems(command.args, ["--output"]).slice();
+      const problems = readWords(command).problems;
       if (!OUTPUTS.includes(output)) {
         problems.push(`--output is not one of ${OUTPUTS.join(", ")}${suggestion(output, OUTPUTS)}`);
       }

@@ -66,5 +66,11 @@ export function programCommands(own: SelfProgram): readonly ProgramCommand[] {
       summary: "print the completion script of bash, zsh or fish",
       define: async (command) => (await import("./completion-command.ts")).defineCompletion(command),
     },
+    {
+      name: "version",
+      usage: "",
+      summary: "print the version, the commit and the version of Node",
+      define: async (command) => (await import("./version-command.ts")).defineVersion(command),
+    },
   ];
 }

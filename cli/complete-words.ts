@@ -36,7 +36,7 @@ export async function completeWords(
 
 const PROGRAM_FLAGS = [
   { value: "--help", description: "show every command" },
-  { value: "--version", description: "show the version" },
+  { value: "--version", description: "print the version, the commit and the version of Node" },
 ];
 
 function described({ name, summary }: ProgramCommand) {

@@ -1,6 +1,7 @@
 import { Argument, type Command } from "commander";
 import { EXIT_OK } from "../shared/contract/exit-code.ts";
 import { suggestion } from "../shared/nearest-name.ts";
+import { readWords } from "../shared/unknown-arguments.ts";
 import { bashScript } from "./completion/bash.ts";
 import { fishScript } from "./completion/fish.ts";
 import { zshScript } from "./completion/zsh.ts";
@@ -28,10 +29,13 @@ export function defineCompletion(command: Command): void {
     .addHelpText("after", HOW)
     .allowUnknownOption()
     .allowExcessArguments()
-    .action(async (shell: string | undefined) => {
+    .action(async () => {
+      const { operands, problems } = readWords(command, { most: shells.length });
+      const [shell] = operands;
       const script = shell !== undefined && Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined;
-      if (script === undefined || command.args.length > 1) {
-        endWithUsage("pbnj-worker completion", [problemWith(command.args, shells)]);
+      if (problems.length > 0) endWithUsage("pbnj-worker completion", problems);
+      if (script === undefined || operands.length > 1) {
+        endWithUsage("pbnj-worker completion", [problemWith(operands, shells)]);
       }
       const { writeText } = await import("../actions/harness/result/write-text.ts");
       await writeText(process.stdout, script);

@@ -40,7 +40,8 @@ async function run(argv: readonly string[]): Promise<void> {
       await (await import("./machines/run-on-machines.ts")).runOnMachines(name, own);
     } else {
       const { runNamed } = await import("../actions/run-named.ts");
-      await runNamed("pbnj-worker action", argv.slice(1));
+      const { INVENTORY_FLAGS } = await import("../actions/inventory-flags.ts");
+      await runNamed("pbnj-worker action", argv.slice(1), INVENTORY_FLAGS);
     }
     return;
   }

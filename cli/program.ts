@@ -4,15 +4,15 @@ import { exitCodeOf } from "../shared/contract/exit-code.ts";
 import { helpLayout } from "../shared/help-layout.ts";
 import { nearestName } from "../shared/nearest-name.ts";
 import { printableLines } from "../shared/printable.ts";
-import { unknownArgumentProblems } from "../shared/unknown-arguments.ts";
-import { version } from "../shared/version.ts";
+import { unknownFlagProblem } from "../shared/unknown-arguments.ts";
 import type { SelfProgram } from "../worker/runtimes/self-program.ts";
 import type { ProgramCommand } from "./command.ts";
 import { programCommands } from "./commands.ts";
 import { endWithUsage } from "./usage-problem.ts";
 
 const NAME = "pbnj-worker";
-const FLAGS = ["--help", "-h", "--version", "-V"];
+const VERSION_FLAGS = ["--version", "-V"];
+const FLAGS = ["--help", "-h", ...VERSION_FLAGS];
 
 const FIRST_STEPS = `
 Start here:
@@ -26,14 +26,17 @@ Start here:
       run the actions of a tink server`;
 
 /** Runs the command in `argv`. Resolves when the command has ended; most commands end the process. */
-export async function runProgram(argv: readonly string[], own: SelfProgram): Promise<void> {
+export async function runProgram(given: readonly string[], own: SelfProgram): Promise<void> {
+  // Wherever it is, as commander would find it.
+  const argv = given.some((word) => VERSION_FLAGS.includes(word)) ? ["version"] : given;
   const commands = programCommands(own);
   const [word] = argv;
   const asked = commands.find(({ name }) => name === word);
   const isHelp = argv.some((argument) => argument === "--help" || argument === "-h");
   if (!asked && isHelp && word !== undefined && own.actions.includes(word)) {
     const { runNamed } = await import("../actions/run-named.ts");
-    await runNamed(`${NAME} action`, argv);
+    const { INVENTORY_FLAGS } = await import("../actions/inventory-flags.ts");
+    await runNamed(`${NAME} action`, argv, INVENTORY_FLAGS);
   }
   const problem =
     asked || word === undefined || FLAGS.includes(word) ? undefined : problemWith(word, commands, own);
@@ -62,7 +65,7 @@ function createProgram(): Command {
       .description(
         "A Tinkerbell worker for power and boot tasks that runs one small container per BMC action",
       )
-      .version(version)
+      .option("-V, --version", "print the version, the commit and the version of Node")
       .helpCommand("help [command]", "show the help of a command or an action")
       .configureHelp({
         ...helpLayout(),
@@ -81,7 +84,7 @@ function problemWith(
   commands: readonly ProgramCommand[],
   own: SelfProgram,
 ): string | undefined {
-  if (word.startsWith("-")) return unknownArgumentProblems([word], FLAGS)[0];
+  if (word.startsWith("-")) return unknownFlagProblem(word.split("=", 1)[0] ?? word, FLAGS);
   const names = commands.map(({ name }) => name);
   const command = nearestName(word, names);
   const action = nearestName(word, own.actions);

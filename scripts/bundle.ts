@@ -4,6 +4,7 @@ import { catalogue } from "../actions/catalogue.ts";
 import { textOf } from "../shared/text-of.ts";
 import { bundleActions, bundleProgram } from "./bundle/bundle.ts";
 import { writeCodeCache, writeProgramCodeCache } from "./bundle/code-cache.ts";
+import { headCommit } from "./git.ts";
 import { projectRoot } from "./project-root.ts";
 import { tool } from "./tool.ts";
 
@@ -35,6 +36,11 @@ try {
   process.exitCode = 1;
 }
 
+/** An image is built without the repository: its builder passes the commit. */
+async function commitOf(): Promise<string | undefined> {
+  return process.env["REVISION"] || (await headCommit(projectRoot))?.id;
+}
+
 async function bundleAll(): Promise<void> {
   const names = actions ? (action ?? catalogue) : [];
   // Files of an earlier run must not get into an image.
@@ -45,7 +51,7 @@ async function bundleAll(): Promise<void> {
   }
   const whole = program && !action;
   if (whole) {
-    const bundle = await bundleProgram(output);
+    const bundle = await bundleProgram(output, { commit: await commitOf() });
     if (codeCache) await writeProgramCodeCache(output, bundle);
   }
   process.stderr.write(

@@ -3,6 +3,7 @@ import { dirname, join, posix } from "node:path";
 import { z } from "zod";
 import { formatSeconds } from "../shared/duration.ts";
 import { bundleProgram } from "./bundle/bundle.ts";
+import { headCommit } from "./git.ts";
 import { readManifest } from "./manifest.ts";
 import { buildLibrary } from "./packages/library-build.ts";
 import { filePages } from "./project-pages.ts";
@@ -49,7 +50,7 @@ async function assemble(name: string, assembling: Promise<void>): Promise<void> 
 }
 
 async function commandLine(folder: string): Promise<void> {
-  await bundleProgram(join(folder, "dist"), TARGET);
+  await bundleProgram(join(folder, "dist"), { target: TARGET, commit: (await headCommit(projectRoot))?.id });
   const { description, keywords } = root;
   await finish(folder, "README.md", {
     name: "pbnj-worker",

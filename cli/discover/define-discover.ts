@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import { readWords } from "../../shared/unknown-arguments.ts";
 import type { DiscoverFlags } from "./discover-command.ts";
 
 /** `pbnj-worker discover`. */
@@ -45,14 +45,10 @@ export function defineDiscover(command: Command): void {
     .option("--amt-port <number>", "the TCP port of Intel AMT without TLS", "16992")
     .option("--amt-tls-port <number>", "the TCP port of Intel AMT with TLS", "16993")
     .allowUnknownOption()
-    .action(async (words: readonly string[], flags: DiscoverFlags) => {
+    .action(async (_words: readonly string[], flags: DiscoverFlags) => {
       const { discover } = await import("./discover-command.ts");
-      const known = command.options.flatMap(({ long }) => long ?? []);
-      const firstFlag = words.findIndex((word) => /^-./.test(word));
-      const targets = firstFlag < 0 ? words : words.slice(0, firstFlag);
-      process.exit(
-        await discover(targets, flags, unknownArgumentProblems(words.slice(targets.length), known)),
-      );
+      const { operands, problems } = readWords(command, { most: Number.POSITIVE_INFINITY });
+      process.exit(await discover(operands, flags, problems));
     });
 }
 

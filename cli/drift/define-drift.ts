@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import { readWords } from "../../shared/unknown-arguments.ts";
 import { addMachineOptions } from "../machines/select-machines.ts";
 import type { DriftFlags } from "./drift-command.ts";
 
@@ -19,12 +19,15 @@ export function defineDrift(command: Command): void {
         "a machine that must be off is shut down, and forced off after 1 minute",
     )
     .option("--concurrency <number>", "machines at a time", "50")
-    .option("--output <auto|table|json>", "output format; auto is a table on a terminal, else JSON", "auto")
+    .option(
+      "--output <auto|table|json|yaml>",
+      "output format; auto is a table on a terminal, else JSON",
+      "auto",
+    )
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (flags: DriftFlags) => {
       const { drift } = await import("./drift-command.ts");
-      const known = command.options.flatMap(({ long }) => long ?? []);
-      process.exit(await drift(flags, unknownArgumentProblems(command.args, known)));
+      process.exit(await drift(flags, readWords(command).problems));
     });
 }

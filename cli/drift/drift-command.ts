@@ -1,4 +1,5 @@
 import { writeText } from "../../actions/harness/result/write-text.ts";
+import { DATA_FORMATS, formatEntry, isDataFormat } from "../../shared/data-format.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { openProgressLines } from "../../shared/progress-lines.ts";
 import { chooseMachines, countedPauses, type MachineChoice } from "../machines/select-machines.ts";
@@ -6,10 +7,10 @@ import { listenForStop } from "../stop-signal.ts";
 import { endWithUsage } from "../usage-problem.ts";
 import { exitCodeFor, type MachineDrift } from "./check-machine.ts";
 import { checkMachines } from "./check-machines.ts";
-import { driftLine, driftRows, driftSummary } from "./show-drift.ts";
+import { driftEntry, driftRows, driftSummary } from "./show-drift.ts";
 
 const COMMAND = "pbnj-worker drift";
-const OUTPUTS = ["auto", "table", "json"];
+const OUTPUTS = ["auto", "table", ...DATA_FORMATS];
 
 export interface DriftFlags extends MachineChoice {
   readonly inventory?: string;
@@ -38,8 +39,11 @@ export async function drift(flags: DriftFlags, unknown: readonly string[]): Prom
   const { head, row } = driftRows(machines.map(({ name }) => name));
   if (isTable) await writeText(process.stdout, head);
   const lines = openProgressLines(process.stderr);
-  const onResult = (result: MachineDrift) =>
-    lines.above(() => writeText(process.stdout, isTable ? row(result) : driftLine(result)));
+  const format = isDataFormat(output) ? output : "json";
+  const onResult = async (result: MachineDrift) => {
+    const text = isTable ? row(result) : await formatEntry(format, driftEntry(result));
+    await lines.above(() => writeText(process.stdout, text));
+  };
   const onLog = (line: string) => void process.stderr.write(`${line}\n`);
   const options = { concurrency: Number(concurrency), enforce, onResult, onLog, lines };
   const results = await checkMachines(machines, inventory, options, stop.signal);

@@ -1,5 +1,6 @@
 import { count } from "../../shared/count.ts";
-import { printable, printableLine } from "../../shared/printable.ts";
+import { defined } from "../../shared/defined.ts";
+import { printableLine } from "../../shared/printable.ts";
 import type { Difference } from "../../worker/features/shared/drift-seen.ts";
 import { hasDrift, type MachineDrift } from "./check-machine.ts";
 
@@ -17,11 +18,17 @@ export function driftRows(machines: readonly string[]) {
   };
 }
 
-/** Formats a result as one line of JSON. */
-export function driftLine(result: MachineDrift): string {
+/** A result for programs. */
+export function driftEntry(result: MachineDrift) {
   const { machine, provider, differences, error } = result;
   const shown = differences.map(({ setting: _, ids: __, ...one }) => one);
-  return `${printable(JSON.stringify({ machine, state: stateOf(result), provider, differences: shown, error }))}\n`;
+  return {
+    machine,
+    state: stateOf(result),
+    ...defined({ provider }),
+    differences: shown,
+    ...defined({ error }),
+  };
 }
 
 /** Formats a summary such as `3 machines: 1 same, 1 drift, 1 auth`. */

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { suggestion } from "../../shared/nearest-name.ts";
-import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import { readWords } from "../../shared/unknown-arguments.ts";
 import { addMachineOptions, collectNames } from "../machines/select-machines.ts";
 import { endWithUsage } from "../usage-problem.ts";
 import type { ImportFlags } from "./import/import-command.ts";
@@ -35,11 +35,12 @@ function definePin(parent: Command): void {
     .option("--yes", "record without asking")
     .option("--concurrency <number>", "how many BMCs to connect to at a time", "50")
     .option("--timeout <duration>", "time for each connection (default: connectTimeout of the machine)")
+    .option("--output <table|json|yaml>", "output format of the certificates", "table")
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (flags: PinFlags) => {
       const { pin } = await import("./pin/pin-command.ts");
-      process.exit(await pin(flags, unknownArguments(command, command.args)));
+      process.exit(await pin(flags, readWords(command).problems));
     });
 }
 
@@ -61,23 +62,21 @@ function defineImport(parent: Command): void {
     .option("--force", "overwrite existing files")
     .allowUnknownOption()
     .allowExcessArguments()
-    .action(async (file: string | undefined, flags: ImportFlags) => {
+    .action(async (_file: string | undefined, flags: ImportFlags) => {
       const { importInventory } = await import("./import/import-command.ts");
-      // An unknown flag in place of the file may contain a secret, which must not be printed.
-      const left = /^-./.test(file ?? "") ? command.args : command.args.slice(1);
-      process.exit(await importInventory(file, flags, unknownArguments(command, left, EXPECTED)));
+      const { operands, problems } = readWords(command, { most: 1, expected: EXPECTED });
+      process.exit(await importInventory(operands[0], flags, problems));
     });
 }
 
-function problemWith({ args }: Command): string {
-  const [word] = args;
+function problemWith(command: Command): string {
+  const [word] = command.args;
   // It may be a flag with a secret, which must not be printed.
-  if (word?.startsWith("-")) return unknownArgumentProblems(args, []).join("; ");
+  if (word?.startsWith("-")) return readWords(command, { others: innerFlags(command) }).problems.join("; ");
   if (word === undefined) return `the command is missing: ${NAMES.join(" or ")}`;
   return `unknown command ${JSON.stringify(word)}${suggestion(word, NAMES)}`;
 }
 
-function unknownArguments(command: Command, left: readonly string[], expected?: string): readonly string[] {
-  const known = command.options.flatMap(({ long }) => long ?? []);
-  return unknownArgumentProblems(left, known, expected);
+function innerFlags({ commands }: Command): readonly string[] {
+  return commands.flatMap(({ options }) => options.flatMap(({ long }) => long ?? []));
 }

@@ -9,7 +9,7 @@ import { suggestion } from "../../shared/nearest-name.ts";
 import { printable, programLine } from "../../shared/printable.ts";
 import { formatTable } from "../../shared/table.ts";
 import { textOf } from "../../shared/text-of.ts";
-import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import { readWords } from "../../shared/unknown-arguments.ts";
 import { startTinkServer, type TinkServer } from "../../simulators/tink/server.ts";
 import { isOver } from "../../simulators/tink/workflow.ts";
 import type { SelfProgram } from "../../worker/runtimes/self-program.ts";
@@ -68,7 +68,7 @@ export function defineLab(command: Command, own: Pick<SelfProgram, "file">): voi
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (flags: Flags) => {
-      const problems = [...unknownArgumentProblems(command.args, longNames(command)), ...problemsOf(flags)];
+      const problems = [...readWords(command).problems, ...problemsOf(flags)];
       if (problems.length > 0) endWithUsage(COMMAND, problems);
       const { machines, port, recording, speed, ...others } = flags;
       const numbers = { machines: +machines, port: +port, speed: +speed };
@@ -80,10 +80,6 @@ export function defineLab(command: Command, own: Pick<SelfProgram, "file">): voi
       };
       process.exit(await run(settings, own.file));
     });
-}
-
-function longNames(command: Command): readonly string[] {
-  return command.options.flatMap(({ long }) => long ?? []);
 }
 
 function problemsOf({ machines, faults, port, recording, speed }: Flags): readonly string[] {

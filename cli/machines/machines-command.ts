@@ -1,10 +1,11 @@
 import type { Command } from "commander";
 import { writeText } from "../../actions/harness/result/write-text.ts";
 import { EXIT_OK } from "../../shared/contract/exit-code.ts";
+import { DATA_FORMATS, formatData, isDataFormat } from "../../shared/data-format.ts";
 import { defined } from "../../shared/defined.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { formatTable } from "../../shared/table.ts";
-import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import { readWords } from "../../shared/unknown-arguments.ts";
 import type { Inventory, Machine } from "../../worker/machines/inventory.ts";
 import { endWithUsage } from "../usage-problem.ts";
 import {
@@ -16,7 +17,7 @@ import {
 } from "./select-machines.ts";
 
 const COMMAND = "pbnj-worker machines";
-const OUTPUTS = ["table", "json", "yaml"];
+const OUTPUTS = ["table", ...DATA_FORMATS];
 
 interface Flags extends MachineChoice {
   readonly inventory?: string;
@@ -35,8 +36,7 @@ export function defineMachines(command: Command): void {
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (flags: Flags) => {
-      const known = command.options.flatMap(({ long }) => long ?? []);
-      process.exit(await listMachines(flags, unknownArgumentProblems(command.args, known)));
+      process.exit(await listMachines(flags, readWords(command).problems));
     });
 }
 
@@ -70,11 +70,7 @@ function describe({ name, labels, paused }: Machine, inventory: Inventory): Desc
 }
 
 async function format(output: string, machines: readonly Described[]): Promise<string> {
-  if (output === "json") return `${JSON.stringify(machines, undefined, 2)}\n`;
-  if (output === "yaml") {
-    const { stringify } = await import("yaml");
-    return stringify(machines, { lineWidth: 0, aliasDuplicateObjects: false });
-  }
+  if (isDataFormat(output)) return formatData(output, machines);
   const rows = machines.map(({ name, host = "", providers = [], labels = {}, paused = "" }) => {
     const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
     return [name, host, providers.join(","), pairs.join(","), paused];

@@ -6,6 +6,7 @@ import { fieldGroups, parseFlags } from "../../actions/harness/input/flags.ts";
 import { readInput } from "../../actions/harness/input/read-input.ts";
 import { failedResult } from "../../actions/harness/result/write-result.ts";
 import { notConfirmed } from "../../actions/harness/run/program.ts";
+import { INVENTORY_FLAGS } from "../../actions/inventory-flags.ts";
 import { runNamed } from "../../actions/run-named.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { confirm } from "../../shared/confirm.ts";
@@ -28,6 +29,7 @@ import { pauseNote } from "../../worker/machines/pause.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
 import { startLimitsOf } from "../../worker/machines/start-limits-of.ts";
 import { actionLibrary } from "../action-library.ts";
+import { actionFlags } from "../completion/action-flags.ts";
 import { listenForStop } from "../stop-signal.ts";
 import { endWithUsage } from "../usage-problem.ts";
 import { chooseMachines, countedPauses, selectionIn } from "./select-machines.ts";
@@ -39,13 +41,18 @@ type Environment = Readonly<Record<string, string>>;
 /** Runs an action on machines of an inventory, many at the same time. Ends the process with the highest exit code. */
 export async function runOnMachines(name: string, argv: readonly string[]): Promise<never> {
   const action = await loadAction(name);
-  const { selection, rest } = selectionIn(argv);
-  const flags = action && parseFlags(action, rest);
-  if (!action || !flags || flags.print) return runNamed("pbnj-worker action", [name, ...argv]);
+  const { selection, rest } = selectionIn(argv, action && actionFlags(action).map((flag) => flag.name));
+  const flags = action && parseFlags(action, rest, INVENTORY_FLAGS);
+  if (!action || !flags || flags.print) {
+    return runNamed("pbnj-worker action", [name, ...argv], INVENTORY_FLAGS);
+  }
   const command = `pbnj-worker action ${name}`;
   const { inventory, machines, problems } = chooseMachines(selection);
   const env = { ...(process.env as Environment), ...flags.values };
-  problems.push(...flags.problems, ...(await inputProblems(action, env, flags.values)));
+  problems.push(
+    ...flags.problems,
+    ...(await inputProblems(action, { ...env, ...flags.meant }, flags.values)),
+  );
   for (const { env: variable } of filesWritten(action)) {
     if (machines.length > 1 && env[variable] && !env[variable].includes(MACHINE_PLACE)) {
       problems.push(

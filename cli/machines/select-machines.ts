@@ -1,16 +1,18 @@
 import type { Command } from "commander";
+import { INVENTORY_FLAGS } from "../../actions/inventory-flags.ts";
 import { parseArguments } from "../../shared/contract/given.ts";
 import { defined } from "../../shared/defined.ts";
 import { formatProblem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { fileProblemOf, readTextFile } from "../../shared/read-text-file.ts";
+import { meantFlag } from "../../shared/unknown-arguments.ts";
 import { type LabelledMachine, SELECTOR_SYNTAX, Selector } from "../../worker/document/labels.ts";
 import type { Inventory, Machine } from "../../worker/machines/inventory.ts";
 import { parseInventory } from "../../worker/machines/parse-inventory.ts";
 import { isAmong, matchesName } from "../../worker/policy/wildcard.ts";
 
 const MOST_AT_ONCE = 1_000;
-const OWN_FLAGS = ["--inventory", "--machine", "--selector", "--all", "--concurrency"];
+const OWN_FLAGS = INVENTORY_FLAGS.map(({ name }) => name);
 
 /** Which machines of an inventory a command line means: named ones, those with labels, or all. */
 export interface MachineChoice {
@@ -40,14 +42,25 @@ export function collectNames(value: string, earlier: readonly string[] = []): re
   return [...earlier, ...value.split(",")];
 }
 
-/** The selection of an action's command line, and the arguments that are the action's own. */
-export function selectionIn(argv: readonly string[]): {
+/**
+ * The selection of an action's command line, and the arguments that are the action's own, whose flags are `actionFlags`. A misspelt
+ * flag counts for the selection, so that nothing else is called missing, and is left among the arguments, which makes it a problem.
+ */
+export function selectionIn(
+  argv: readonly string[],
+  actionFlags: readonly string[] = [],
+): {
   readonly selection: Selection;
   readonly rest: readonly string[];
 } {
   const { flags, strays } = parseArguments(argv);
+  const known = [...OWN_FLAGS, ...actionFlags];
+  const meant = flags.map(({ flag, value }) => ({
+    flag: known.includes(flag) ? flag : meantFlag(flag, known)?.flag,
+    value,
+  }));
   const valuesOf = (name: string) =>
-    flags.filter(({ flag }) => flag === name).map(({ value }) => value ?? "");
+    meant.filter(({ flag }) => flag === name).map(({ value }) => value ?? "");
   const others = flags.filter(({ flag }) => !OWN_FLAGS.includes(flag));
   const selector = valuesOf("--selector").at(-1);
   return {

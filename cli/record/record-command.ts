@@ -1,9 +1,9 @@
 import { access } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { type Command, Option } from "commander";
-import { loadAction } from "../../actions/catalogue.ts";
-import { parseFlags } from "../../actions/harness/input/flags.ts";
-import type { ActionDescription } from "../../actions/harness/input/input.ts";
+import { catalogue, loadAction } from "../../actions/catalogue.ts";
+import { fieldGroups, parseFlags } from "../../actions/harness/input/flags.ts";
+import { type ActionDescription, flagOf } from "../../actions/harness/input/input.ts";
 import { type ActionInput, readInput } from "../../actions/harness/input/read-input.ts";
 import { replaceFile } from "../../actions/harness/input/replace-file.ts";
 import { createActionLogger } from "../../actions/harness/result/logger.ts";
@@ -23,6 +23,7 @@ import { readRecording } from "../../shared/recording/read-recording.ts";
 import { compress, type Recording } from "../../shared/recording/recording.ts";
 import { redactor } from "../../shared/secret-forms.ts";
 import { textOf } from "../../shared/text-of.ts";
+import { readWords } from "../../shared/unknown-arguments.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
 import { chooseMachines } from "../machines/select-machines.ts";
 import { listenForStop } from "../stop-signal.ts";
@@ -80,7 +81,7 @@ export function defineRecord(command: Command): void {
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (flags: Flags) => {
-      process.exit(flags.show === undefined ? await record(flags, command.args) : await show(flags.show));
+      process.exit(flags.show === undefined ? await record(command, flags) : await show(flags.show));
     });
 }
 
@@ -95,7 +96,8 @@ async function show(file: string): Promise<number> {
   }
 }
 
-async function record(flags: Flags, rest: readonly string[]): Promise<number> {
+async function record(command: Command, flags: Flags): Promise<number> {
+  const rest = command.args;
   const problems: string[] = [];
   const limits = limitsOf(flags, problems);
   if (!FORMATS.includes(flags.format)) {
@@ -107,11 +109,15 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
   }
   const action = flags.action === undefined ? undefined : await loadAction(flags.action);
   if (flags.action !== undefined && !action)
-    problems.push(`there is no action ${JSON.stringify(flags.action)}`);
+    problems.push(`there is no action ${JSON.stringify(flags.action)}${suggestion(flags.action, catalogue)}`);
+  const ownFlags = command.options.map((option) => ({ name: String(option.long) }));
+  const others = fieldGroups(action ?? ONLY_CONNECTION).flatMap(([, fields]) => fields.map(flagOf));
+  // For the command's own flags that are misspelt; all problems come from the action's flags.
+  readWords(command, { others });
   const stop = listenForStop();
   let target: Awaited<ReturnType<typeof readTarget>>;
   try {
-    target = await readTarget(action ?? ONLY_CONNECTION, flags, rest, problems, stop.signal);
+    target = await readTarget(action ?? ONLY_CONNECTION, { ...flags, rest, ownFlags }, problems, stop.signal);
   } catch (thrown) {
     // The machine is paused, or its secrets cannot be read.
     return failed(thrown, stop, (text) => text);
@@ -168,22 +174,26 @@ function failed(
 /** Reads the connection and the action's input from flags and variables, or from a machine in the inventory. */
 async function readTarget(
   action: ActionDescription,
-  flags: Flags,
-  rest: readonly string[],
+  {
+    rest,
+    ownFlags,
+    ...flags
+  }: Flags & { readonly rest: readonly string[]; readonly ownFlags: readonly { readonly name: string }[] },
   problems: string[],
   signal: AbortSignal,
 ): Promise<{ readonly input: ActionInput<ActionDescription["input"]> | undefined; readonly what: string }> {
-  const { flags: ownFlags, strays } = parseArguments(rest);
+  const { flags: given, strays } = parseArguments(rest);
   const [machine, ...others] = strays;
-  const words = ownFlags.map(({ flag, value }) => (value === undefined ? flag : `${flag}=${value}`));
-  const own = parseFlags(action, words);
+  const words = given.map(({ flag, value }) => (value === undefined ? flag : `${flag}=${value}`));
+  const own = parseFlags(action, words, ownFlags);
   problems.push(...own.problems);
   if (others.length > 0) problems.push("an unexpected argument");
   if (machine !== undefined && flags.inventory === undefined) problems.push("a machine needs --inventory");
   if (machine === undefined && flags.inventory !== undefined) problems.push("--inventory needs a machine");
-  const given = { env: process.env as Readonly<Record<string, string>>, flags: own.values, signal };
+  const values = { ...own.meant, ...own.values };
+  const sources = { env: process.env as Readonly<Record<string, string>>, flags: values, signal };
   if (machine === undefined || flags.inventory === undefined) {
-    const read = await readInput(action, { ...given, stdin: () => process.stdin });
+    const read = await readInput(action, { ...sources, stdin: () => process.stdin });
     if (!read.ok) problems.push(...read.problems);
     return { input: read.ok ? read.input : undefined, what: read.ok ? read.input.connection.host : "" };
   }
@@ -197,7 +207,11 @@ async function readTarget(
     signal,
   });
   const stdin = () => Readable.from([Buffer.from(serialiseConnection(connection))]);
-  const read = await readInput(action, { ...given, env: { ...given.env, BMC_CONNECTION_FILE: "-" }, stdin });
+  const read = await readInput(action, {
+    ...sources,
+    env: { ...sources.env, BMC_CONNECTION_FILE: "-" },
+    stdin,
+  });
   if (!read.ok) problems.push(...read.problems);
   return { input: read.ok ? read.input : undefined, what: machine };
 }

@@ -58,6 +58,13 @@ const ANY_ACTION = [
   `void runNamed("pbnj-worker action", argv);`,
 ].join("\n");
 
+/** The script of every action on the program's command line, which has flags for machines of an inventory. */
+const ACTION_OF_PROGRAM = [
+  `import { INVENTORY_FLAGS } from "./actions/inventory-flags.ts";`,
+  `import { runNamed } from "./actions/run-named.ts";`,
+  `void runNamed("pbnj-worker action", argv, INVENTORY_FLAGS);`,
+].join("\n");
+
 /**
  * Bundles every action into one script without dependencies in `<directory>/program`, and writes the program of each of `names`,
  * `<name>/action.mjs`. `entry` is the text of a module at the project's root. Rejects with esbuild's messages.
@@ -86,17 +93,21 @@ export interface ProgramBundle extends Bundle {
 
 /**
  * Bundles the command line into `<directory>/pbnj-worker.mjs` and its scripts. One action has a script of its own, because even of code
- * that is not called every function has to be known: it starts 15 ms sooner.
+ * that is not called every function has to be known: it starts 15 ms sooner. `commit` is what `version` prints.
  */
-export async function bundleProgram(directory: string, target = "node24"): Promise<ProgramBundle> {
+export async function bundleProgram(
+  directory: string,
+  { target = "node24", commit = "" }: { readonly target?: string; readonly commit?: string | undefined } = {},
+): Promise<ProgramBundle> {
   await removeScripts(directory);
   const bundle = await bundleScript(directory, "pbnj-worker", {
     target,
     entryPoints: ["cli/main.ts"],
+    define: { ...SCRIPT.define, BUILD_COMMIT: JSON.stringify(commit) },
     plugins: [textFiles, withoutNative],
   });
   const actions = await bundleScript(directory, "actions", {
-    ...fromText(ANY_ACTION),
+    ...fromText(ACTION_OF_PROGRAM),
     target,
     plugins: [withoutNative],
   });

@@ -255,6 +255,19 @@ const wrongInputs: readonly Wrong[] = [
     ],
   },
   {
+    title: "misspelt flags, which count as the ones that they mean",
+    unset: ["BMC_HOST", "BMC_PASSWORD"],
+    argv: ["--bmc-hsot", "https://10.0.0.1", "--bmc-pasword", "hunter2", "--redfish-prot=70000"],
+    problems: [
+      "unknown flag --bmc-hsot, did you mean --bmc-host?",
+      "unknown flag --bmc-pasword, did you mean --bmc-password-file?",
+      "unknown flag --redfish-prot, did you mean --redfish-port?",
+      "BMC_PASSWORD or --bmc-password-file is missing: the password",
+      '--redfish-port "70000" is not a port, 1 to 65535',
+      '--bmc-host "https://10.0.0.1" must not have a scheme: use only the name or address',
+    ],
+  },
+  {
     title: "a secret as a flag and a flag without its value",
     argv: ["--bmc-password", "hunter2", "--ipmi-kg=hunter3", "--state-timeout"],
     problems: [

@@ -5,7 +5,7 @@ import { parseFlags } from "../../actions/harness/input/flags.ts";
 import { actionLibrary } from "../../cli/action-library.ts";
 import { programCommands } from "../../cli/commands.ts";
 import { selectionIn } from "../../cli/machines/select-machines.ts";
-import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import { readWords } from "../../shared/unknown-arguments.ts";
 import type { ShellCommand } from "./shell-words.ts";
 
 /** Programs of others that the manuals use. A name that is not here is most likely a mistake. */
@@ -110,6 +110,6 @@ function argumentProblems(command: Command, words: readonly string[]): readonly 
   const { operands, unknown } = command.parseOptions([...words]);
   const isVariadic = command.registeredArguments.at(-1)?.variadic;
   const expected = isVariadic ? operands.length : command.registeredArguments.length;
-  const known = command.options.flatMap(({ long }) => long ?? []);
-  return unknownArgumentProblems([...operands.slice(expected), ...unknown], known);
+  command.args = [...operands, ...unknown];
+  return readWords(command, { most: expected }).problems;
 }

@@ -39,7 +39,7 @@ describe.skipIf(nodes.length === 0)("the published program", () => {
   let lab: Lab;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "pbnj-nodes-"));
-    await bundleProgram(folder, "node22.19");
+    await bundleProgram(folder, { target: "node22.19" });
     lab = await startLab({ machines: 4, times: { powerOnMs: 40, powerOffMs: 40, softOffMs: 40 } });
   });
   afterAll(async () => {

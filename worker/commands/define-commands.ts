@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { exitCodeOf } from "../../shared/contract/exit-code.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
-import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import { readWords } from "../../shared/unknown-arguments.ts";
 import type { Setting } from "../config/setting.ts";
 import { DEFAULT_TIMEOUT } from "../doctor/doctor-options.ts";
 import { problemReport } from "../document/problem-report.ts";
@@ -13,14 +13,14 @@ import { type CommandProcess, ownProcess } from "./command-process.ts";
 export function defineStart(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
   addSettings(command, settingsFor("start")).action(async (flags: Record<string, unknown>) => {
     const { start } = await import("./start.ts");
-    host.exit(await start(flags, unknownArguments(command, command.args), own, host));
+    host.exit(await start(flags, unknownArguments(command), own, host));
   });
 }
 
 export function defineServe(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
   addSettings(command, settingsFor("serve")).action(async (flags: Record<string, unknown>) => {
     const { start } = await import("./start.ts");
-    host.exit(await start(flags, unknownArguments(command, command.args), own, host, "serve"));
+    host.exit(await start(flags, unknownArguments(command), own, host, "serve"));
   });
 }
 
@@ -53,11 +53,11 @@ export function defineDoctor(command: Command, own: SelfProgram): void {
       "--image <image>",
       "run this action image with --help, as the worker runs actions (without containers: the action of that name)",
     )
-    .option("--output <text|json>", "output format: text or JSON", "text")
+    .option("--output <text|json|yaml>", "output format", "text")
     .option("--timeout <duration>", "time for each check and for each machine", DEFAULT_TIMEOUT);
   addSettings(command, settingsFor("start")).action(async (flags: Record<string, unknown>) => {
     const { doctor } = await import("../doctor/doctor.ts");
-    process.exit(await doctor(flags, unknownArguments(command, command.args), own));
+    process.exit(await doctor(flags, unknownArguments(command), own));
   });
 }
 
@@ -80,7 +80,7 @@ export function definePolicy(command: Command, own: SelfProgram, host: CommandPr
       "--namespace <name>",
       "the namespace to judge for (default: that of the Workflow, or local for a template)",
     )
-    .option("--output <table|json>", "output format: one line per rule, or JSON", "table");
+    .option("--output <table|json|yaml>", "output format: one line per rule, JSON or YAML", "table");
   addSettings(test, policyTestSettings).action(
     async (_template: string | undefined, flags: Record<string, unknown>) => {
       const { testPolicy } = await import("./test-policy.ts");
@@ -93,7 +93,7 @@ export function definePolicy(command: Command, own: SelfProgram, host: CommandPr
 function problemsWith(command: Command): readonly Problem[] {
   const [word] = command.args;
   // The word may be a flag with a secret, which must not be printed.
-  if (word?.startsWith("-")) return unknownArguments(command, command.args);
+  if (word?.startsWith("-")) return unknownArguments(command);
   const message =
     word === undefined
       ? `the command is missing: ${TEST}`
@@ -121,27 +121,24 @@ function addTemplateArgument(command: Command): Command {
     );
 }
 
-/** Returns the template's file, if there is one, and the remaining arguments. Commander takes an unknown flag for the file. */
+/** Returns the template's file, if there is one, and the problems with the other words. */
 function templateIn(command: Command) {
-  const [first] = command.args;
-  const hasFile = first !== undefined && !/^-./.test(first);
-  return {
-    template: hasFile ? first : undefined,
-    unknown: unknownArguments(command, hasFile ? command.args.slice(1) : command.args),
-  };
+  const { operands, problems } = readWords(command, { most: 1 });
+  return { template: operands[0], unknown: problems.map(asProblem) };
 }
 
 function collect(value: string, earlier: readonly string[] = []): readonly string[] {
   return [...earlier, value];
 }
 
-/** Reports the arguments that `command` did not parse as problems. */
-function unknownArguments(command: Command, left: readonly string[]): readonly Problem[] {
-  const known = command.options.flatMap(({ long }) => long ?? []);
-  return unknownArgumentProblems(left, known).map((message) => ({
-    source: "command line",
-    message,
-  }));
+/** Reports the arguments that `command` did not parse as problems. A command with subcommands knows their flags, too. */
+function unknownArguments(command: Command): readonly Problem[] {
+  const others = command.commands.flatMap(({ options }) => options.flatMap(({ long }) => long ?? []));
+  return readWords(command, { others }).problems.map(asProblem);
+}
+
+function asProblem(message: string): Problem {
+  return { source: "command line", message };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { systemClock } from "../../shared/clock.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
+import { DATA_FORMATS, formatData, isDataFormat } from "../../shared/data-format.ts";
 import { formatProblem, type Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { printableLine, printableLines } from "../../shared/printable.ts";
@@ -16,7 +17,7 @@ import { loadTemplate } from "../template/load-template.ts";
 import type { Template } from "../template/template.ts";
 import type { CommandProcess } from "./command-process.ts";
 
-const OUTPUTS = ["table", "json"];
+const OUTPUTS = ["table", ...DATA_FORMATS];
 const EXIT_REFUSED = 1;
 /** A DNS label (RFC 1123 section 2.1), as in Kubernetes. */
 const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -56,11 +57,10 @@ export async function testPolicy(
   const allowed = explained.every((action) => action.allowed);
   const { policy, inventory, runtime } = rules.settings;
   const about = { allowed, namespace, runtime, policy: policy ?? null, inventory: inventory ?? null };
-  const text =
-    output === "json"
-      ? JSON.stringify({ ...about, actions: explained.map(asJson) }, undefined, 2)
-      : `${explanationTable(explained)}\n\n${summary(explained, namespace, rules)}`;
-  await new Promise<void>((resolve) => host.stdout.write(`${printableLines(text)}\n`, () => resolve()));
+  const text = isDataFormat(output)
+    ? await formatData(output, { ...about, actions: explained.map(asJson) })
+    : printableLines(`${explanationTable(explained)}\n\n${summary(explained, namespace, rules)}\n`);
+  await new Promise<void>((resolve) => host.stdout.write(text, () => resolve()));
   return allowed ? EXIT_OK : EXIT_REFUSED;
 }
 

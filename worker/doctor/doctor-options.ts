@@ -1,3 +1,4 @@
+import { DATA_FORMATS, type DataFormat } from "../../shared/data-format.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import { parseDurationMs } from "../../shared/duration.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
@@ -9,13 +10,13 @@ export interface DoctorOptions {
   readonly bmc: "all" | readonly string[] | Selector | undefined;
   /** The action image to run. */
   readonly image: string | undefined;
-  readonly output: "text" | "json";
+  readonly output: "text" | DataFormat;
   /** The timeout of each check, and of each machine. */
   readonly timeoutMs: number;
 }
 
 export const DEFAULT_TIMEOUT = "1m";
-const OUTPUTS = ["text", "json"] as const;
+const OUTPUTS = ["text", ...DATA_FORMATS] as const;
 const MIN_TIMEOUT_MS = 100;
 const MAX_TIMEOUT_MS = 3_600_000;
 

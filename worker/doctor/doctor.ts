@@ -1,6 +1,6 @@
 import { exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
+import { formatData } from "../../shared/data-format.ts";
 import type { Problem } from "../../shared/document/problem.ts";
-import { printableLines } from "../../shared/printable.ts";
 import { problemReport } from "../document/problem-report.ts";
 import type { Finding } from "../findings/finding.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
@@ -56,9 +56,8 @@ export async function doctor(
     return exitCodeOf("cancelled", by);
   }
   const report = reportOf(found);
-  const last = isText
-    ? renderCounts(report.counts)
-    : `${printableLines(JSON.stringify(report, undefined, 2))}\n`;
+  const last =
+    options.output === "text" ? renderCounts(report.counts) : await formatData(options.output, report);
   await new Promise((resolve) => process.stdout.write(last, resolve));
   return report.exitCode;
 }

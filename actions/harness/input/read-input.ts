@@ -84,9 +84,9 @@ async function readFields<Fields extends InputFields>(
 export function givenProblems(
   action: ActionDescription,
   env: GivenText["environment"],
-  flags: Pick<ParsedFlags, "values" | "problems">,
+  flags: Pick<ParsedFlags, "values" | "meant" | "problems">,
 ): readonly string[] {
-  const sources = { env: withoutServiceLinks(env), flags: flags.values };
+  const sources = { env: withoutServiceLinks(env), flags: { ...flags.meant, ...flags.values } };
   const nameInput = nameInputs(sources);
   const problems = [...flags.problems];
   let isComplete = true;

@@ -1,5 +1,6 @@
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { exitCodeOf, type StopSignal } from "../../../shared/contract/exit-code.ts";
+import type { InventoryFlag } from "../../inventory-flags.ts";
 import type { Action } from "../action.ts";
 import type { InputFields } from "../input/input.ts";
 import { createActionLogger } from "../result/logger.ts";
@@ -9,9 +10,11 @@ import { runProgram } from "./program.ts";
 export async function main<Fields extends InputFields>(
   action: Action<Fields>,
   argv: readonly string[] = process.argv.slice(2),
+  inventoryFlags: readonly InventoryFlag[] = [],
 ): Promise<never> {
   const exitCode = await runProgram(action, {
     argv,
+    inventoryFlags,
     env: process.env,
     startedMs: Date.now() - performance.now(),
     stdin: () => process.stdin,

@@ -8,6 +8,7 @@ import type { ActionResult } from "../../../shared/contract/result.ts";
 import type { LogFields, LogLevel } from "../../../shared/logger.ts";
 import type { Environment } from "../../../shared/tracing/variables.ts";
 import { version } from "../../../shared/version.ts";
+import type { InventoryFlag } from "../../inventory-flags.ts";
 import type { Action } from "../action.ts";
 import { commonInput } from "../input/common-input.ts";
 import { connectionFile } from "../input/connection-input.ts";
@@ -24,6 +25,8 @@ type Ask = (question: string, signal: AbortSignal) => Promise<boolean>;
 export interface ProgramHost {
   readonly argv: readonly string[];
   readonly env: Environment;
+  /** The flags that the command line around the action has besides its own. */
+  readonly inventoryFlags?: readonly InventoryFlag[];
   /** When the program started, in milliseconds since the epoch. */
   readonly startedMs: number;
   readonly clock?: Clock | undefined;
@@ -48,10 +51,13 @@ export async function runProgram<Fields extends InputFields>(
 ): Promise<number> {
   const { argv, env, stdin, stdout, stderr, signal, clock } = host;
   z.config(en());
-  const flags = argv.length === 0 ? undefined : (await import("../input/flags.ts")).parseFlags(action, argv);
+  const flags =
+    argv.length === 0
+      ? undefined
+      : (await import("../input/flags.ts")).parseFlags(action, argv, host.inventoryFlags);
   if (flags?.print) {
     const { helpText } = await import("../input/flags.ts");
-    await writeText(stdout, flags.print === "help" ? helpText(action) : `${version}\n`);
+    await writeText(stdout, flags.print === "help" ? helpText(action, host.inventoryFlags) : `${version}\n`);
     return EXIT_OK;
   }
   const given = { env, flags: flags?.values ?? {} };
@@ -86,9 +92,12 @@ export async function runProgram<Fields extends InputFields>(
     return fail(new BmcError("internal", thrown.message), false);
   });
 
-  const read = await readInput(action, { ...given, stdin, signal });
+  const assumed = { env, flags: { ...flags?.meant, ...given.flags } };
+  const read = await readInput(action, { ...assumed, stdin, signal });
   if (signal.aborted) return fail(BmcError.from(signal.reason), true);
-  const problems = [...(flags?.problems ?? []), ...(read.ok ? [] : read.problems)];
+  // The connection that is missing is in the inventory.
+  const others = read.ok || flags?.forInventory ? [] : read.problems;
+  const problems = [...(flags?.problems ?? []), ...others];
   if (!read.ok || problems.length > 0) {
     await writeText(stderr, usageText(action.name, problems));
     return fail(new BmcError("usage", problems.join("; ")), false);

@@ -66,7 +66,12 @@ async function run(action: Action, request: WithinRequest): Promise<ActionResult
       write: async (text) => onSpans?.(text.trimEnd()),
     });
 
-    const read = await readInput(action, { ...given, stdin: () => once(request.stdin), signal: stop.signal });
+    const read = await readInput(action, {
+      env,
+      flags: { ...flags.meant, ...flags.values },
+      stdin: () => once(request.stdin),
+      signal: stop.signal,
+    });
     const problems = [...flags.problems, ...(read.ok ? [] : read.problems)];
     // A program prints its help instead of running, but here nothing would print it.
     if (flags.print) problems.push(`--${flags.print} cannot be used in a worker`);
@@ -100,7 +105,7 @@ function withoutCollector(env: WithinRequest["env"]): Environment {
   return { [ACTION_TRACES]: env[ACTION_TRACES], [TRACE_PARENT]: env[TRACE_PARENT] };
 }
 
-const NO_FLAGS: ParsedFlags = { values: {}, print: undefined, problems: [] };
+const NO_FLAGS: ParsedFlags = { values: {}, meant: {}, print: undefined, forInventory: false, problems: [] };
 
 async function* once(text: string): AsyncGenerator<Uint8Array> {
   if (text !== "") yield Buffer.from(text);

@@ -3,8 +3,11 @@ import { writeText } from "../../../actions/harness/result/write-text.ts";
 import { confirm } from "../../../shared/confirm.ts";
 import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
 import { count } from "../../../shared/count.ts";
+import { DATA_FORMATS, formatData, isDataFormat } from "../../../shared/data-format.ts";
+import { defined } from "../../../shared/defined.ts";
 import { formatProblem } from "../../../shared/document/problem.ts";
 import { parseDurationMs } from "../../../shared/duration.ts";
+import { suggestion } from "../../../shared/nearest-name.ts";
 import { printableLine, programLine } from "../../../shared/printable.ts";
 import { readTextFile } from "../../../shared/read-text-file.ts";
 import { formatTable } from "../../../shared/table.ts";
@@ -27,6 +30,7 @@ import { EditError, editFingerprints } from "./edit-fingerprints.ts";
 import { type CertificateResult, type Comparison, surveyCertificates } from "./survey.ts";
 
 const COMMAND = "pbnj-worker inventory pin";
+const OUTPUTS = ["table", ...DATA_FORMATS];
 const SHORTEST_TIMEOUT_MS = 100;
 const LONGEST_TIMEOUT_MS = 600_000;
 
@@ -36,6 +40,7 @@ export interface PinFlags extends MachineChoice {
   readonly yes?: true;
   readonly concurrency: string;
   readonly timeout?: string;
+  readonly output: string;
 }
 
 interface Chosen {
@@ -50,6 +55,9 @@ type Seen = Extract<CertificateResult, { kind: "seen" }>;
 /** Shows certificates and records fingerprints. Resolves to the exit code, or ends the process if the command line is wrong. */
 export async function pin(flags: PinFlags, unknown: readonly string[]): Promise<number> {
   const problems = [...unknown, ...concurrencyProblems(flags.concurrency), ...timeoutProblems(flags)];
+  if (!OUTPUTS.includes(flags.output)) {
+    problems.push(`--output is not one of ${OUTPUTS.join(", ")}${suggestion(flags.output, OUTPUTS)}`);
+  }
   const chosen = choose(flags, problems);
   if (!chosen || problems.length > 0) endWithUsage(COMMAND, problems);
 
@@ -69,8 +77,10 @@ async function pinChosen(chosen: Chosen, flags: PinFlags, signal: AbortSignal): 
     timeoutMs: flags.timeout === undefined ? undefined : parseDurationMs(flags.timeout),
   };
   const results = await surveyCertificates(chosen.entries, options, signal);
-  if (results.length > 0) await writeText(process.stdout, `${surveyTable(results)}\n`);
-  else
+  if (isDataFormat(flags.output)) {
+    await writeText(process.stdout, await formatData(flags.output, results.map(surveyEntry)));
+  } else if (results.length > 0) await writeText(process.stdout, `${surveyTable(results)}\n`);
+  if (results.length === 0)
     complain(
       "every machine has a fingerprint or a CA: name machines with --machine or --selector, or use --all",
     );
@@ -180,6 +190,22 @@ const HEAD = ["machine", "address", "state", "subject", "issuer", "valid", "fing
 /** Formats one row per machine. The last column is never cut, because people compare fingerprints. */
 function surveyTable(results: readonly CertificateResult[]): string {
   return formatTable(HEAD, results.map(rowOf));
+}
+
+/** A result for programs. */
+function surveyEntry(result: CertificateResult) {
+  const { name: machine, tls } = result.entry;
+  if (result.kind === "skipped") return { machine, state: "skipped" };
+  if (result.kind === "paused") return { machine, state: "paused", reason: result.reason };
+  const { address } = result;
+  if (result.kind === "failed") {
+    const { class: errorClass, message } = result.error;
+    return { machine, address, state: "failed", class: errorClass, message };
+  }
+  const { comparison: state, certificate } = result;
+  const { subject, issuer, from, until, term, fingerprint } = certificate;
+  const pinned = defined({ pinned: tls.fingerprint });
+  return { machine, address, state, subject, issuer, from, until, term, fingerprint, ...pinned };
 }
 
 function rowOf(result: CertificateResult): readonly string[] {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { exitCodeFor, type MachineDrift } from "../../../cli/drift/check-machine.ts";
 import { checkMachines } from "../../../cli/drift/check-machines.ts";
-import { driftLine, driftRows, driftSummary } from "../../../cli/drift/show-drift.ts";
+import { driftEntry, driftRows, driftSummary } from "../../../cli/drift/show-drift.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { formatProblem } from "../../../shared/document/problem.ts";
 import { hiddenProgress } from "../../../shared/progress-lines.ts";
@@ -156,7 +156,7 @@ describe("drift", () => {
       "firmware.BIOS": "unknown",
     });
     expect(exitCode).toBe(0);
-    expect(JSON.parse(driftLine(results[0] ?? { machine: "", differences: [] }))).toMatchObject({
+    expect(driftEntry(results[0] ?? { machine: "", differences: [] })).toMatchObject({
       machine: "node-1",
       state: "unknown",
       provider: "ipmi",

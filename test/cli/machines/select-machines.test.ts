@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { countedPauses } from "../../../cli/machines/select-machines.ts";
+import { countedPauses, selectionIn } from "../../../cli/machines/select-machines.ts";
 
 const machine = (name: string, isPaused = false) => ({ name, ...(isPaused && { paused: true }) });
 
@@ -11,4 +11,14 @@ it.each([
   ["never if it is in service", [machine("r1")], ["r1"], []],
 ])("a paused machine counts as a failure: %s", (_, chosen, named, counted) => {
   expect([...countedPauses(chosen, named)]).toEqual(counted);
+});
+
+it("a misspelt flag counts for the selection, and is left among the action's arguments", () => {
+  const { selection, rest } = selectionIn(
+    ["--inventory", "i.yaml", "--machnie", "n1,n2", "--concurency=3", "--mode", "soft", "--mod=soft"],
+    ["--mode"],
+  );
+
+  expect(selection).toEqual({ inventory: "i.yaml", machine: ["n1", "n2"], all: false, concurrency: "3" });
+  expect(rest).toEqual(["--machnie=n1,n2", "--concurency=3", "--mode=soft", "--mod=soft"]);
 });

@@ -105,7 +105,7 @@ describe.skipIf(missing.length > 0)("a new user", { timeout: PAGE_TIMEOUT_MS }, 
     }
 
     await run(build);
-    expect(await host.shell("pbnj-worker --version")).toMatch(/^\d+\.\d+\.\d+$/);
+    expect(await host.shell("pbnj-worker --version")).toMatch(/^\d+\.\d+\.\d+ \(commit [^)]+\)$/);
     expect(await run(containers)).toContain("no problem");
     // Ends the lab, like Enter.
     await inLab[Symbol.asyncDispose]();

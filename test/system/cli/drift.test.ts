@@ -22,7 +22,7 @@ it("pbnj-worker drift lists every problem of its command line, and exits with 2"
     "unknown flag --al",
     "--concurrency is not a whole number from 1 to 1000",
     `--machine "node-2" matches no machine of ${path}, did you mean node-1?`,
-    "--output is not one of auto, table, json, did you mean json?",
+    "--output is not one of auto, table, json, yaml, did you mean json?",
     `${path} has no desired state for any of these machines: add desired to their entries`,
     "See pbnj-worker drift --help.",
   ]);

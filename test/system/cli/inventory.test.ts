@@ -89,6 +89,16 @@ describe("pbnj-worker inventory pin", () => {
     expect(exitCode).toBe(0);
   });
 
+  it("prints the certificates for programs", async () => {
+    inventory(at("node-1"));
+
+    const { stdout } = await pin("--output", "json");
+
+    expect(JSON.parse(stdout)).toEqual([
+      expect.objectContaining({ machine: "node-1", state: "new", fingerprint: bmc.fingerprint }),
+    ]);
+  });
+
   it("records a changed fingerprint only if its machine is named with --replace", async () => {
     inventory(changed("node-1"), changed("node-2"), at("node-3"));
 

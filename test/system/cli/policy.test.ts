@@ -338,7 +338,7 @@ describe("pbnj-worker policy test", () => {
     for (const problem of [
       "unknown flag --runtiem, did you mean --runtime?",
       "--namespace: must be the name of a namespace, such as team-a",
-      "--output: must be one of table, json, did you mean json?",
+      "--output: must be one of table, json, yaml, did you mean json?",
       "bad.yaml:2: tenants is empty",
       "bad.yaml:3: imags is not known, did you mean images?",
       `--map: "x" is not key=value`,

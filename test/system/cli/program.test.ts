@@ -25,6 +25,7 @@ describe("the command line", () => {
       "record",
       "lab",
       "completion",
+      "version",
       "help",
     ]);
     expect(stderr).toBe("");
@@ -83,10 +84,11 @@ describe("the command line", () => {
     expect(exitCode).toBe(2);
   });
 
-  it("says its version", async () => {
-    const { exitCode, stdout } = await runProgram(["--version"]);
+  it.each([[["--version"]], [["version"]], [["lab", "-V"]]])("says its version with %j", async (argv) => {
+    const { exitCode, stdout } = await runProgram(argv);
 
-    expect(stdout).toBe(manifest.version);
+    // Tests bundle without a commit.
+    expect(stdout).toBe(`${manifest.version} (commit unknown, Node ${process.versions.node})`);
     expect(exitCode).toBe(0);
   });
 

@@ -63,7 +63,7 @@ describe("pbnj-worker doctor", () => {
 
     for (const problem of [
       "unknown flag --bcm, did you mean --bmc?",
-      "--output: must be one of text, json, did you mean json?",
+      "--output: must be one of text, json, yaml, did you mean json?",
       "--timeout: must be a duration such as 30s or 5m",
       "--image: must name an image",
     ]) {
