@@ -1,7 +1,6 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
 import { connectionGiven, givenValue, valueSources } from "../../shared/contract/given.ts";
-import { defined } from "../../shared/defined.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { type Action, type DirectAccess, namespaceOf } from "../core/action/action.ts";
 import type { HostAccess, MountedConnection } from "../core/ports/runtime.ts";
@@ -115,7 +114,7 @@ function fromInventory(machine: Machine, action: Asking, inventory: Inventory): 
     lockKey: machine.lockKey,
     ...pausedIn(machine),
     connect: (reading) =>
-      inventory.resolveConnection(machine, { ...reading, ...defined({ image: action.image }) }),
+      inventory.resolveConnection(machine, { ...reading, image: action.image ?? reading.image }),
     mounted: (namespace) => inventory.mountedConnection?.(machine, namespace),
     host: () => inventory.hostAccess?.(machine, action.image ?? ""),
   };

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { defined } from "../../shared/defined.ts";
 import type { Checked } from "../../shared/document/problem.ts";
 import { printableLine } from "../../shared/printable.ts";
 import { textOf } from "../../shared/text-of.ts";
@@ -32,7 +31,7 @@ export async function fetchWorkflow(
   if (!cluster) return { ok: false, problems: [] };
   const { Cluster } = await import("../kubernetes/client/cluster.ts");
   try {
-    const opened = await Cluster.open(defined({ kubeconfig: cluster.kubeconfig }));
+    const opened = await Cluster.open({ kubeconfig: cluster.kubeconfig });
     try {
       const bound = AbortSignal.timeout(TIMEOUT_MS);
       const value = await opened.get(KINDS.workflow, { namespace, name }, z.unknown(), bound);

@@ -7,81 +7,81 @@ import { isSameImage, type MediaType, mediaTypeOf, parseImageAddress } from "./i
 import { awaitState, EndUnknown, READ_BACK_MS, refusalOf, reported, unverified } from "./read-back.ts";
 import { describeUnread, incompleteList, type Unread } from "./unread.ts";
 
-/** Which of the BMC's virtual drives is meant; without a name one that takes the type. */
+/** Selects one of the BMC's virtual drives by name, or the first one that accepts the media type. */
 export interface MediaDrive {
-  /** The BMC's name of it; the drive used last, or the first, if absent. */
+  /** The BMC's name for the drive. Default: the drive used last, or the first one. */
   readonly name?: string;
-  /** What it takes: a CD if absent, in a drive of any name. */
+  /** The media type that the drive must accept. Default: a CD, or any type if the drive is named. */
   readonly type?: MediaType;
 }
 
-/** What the BMC logs in to the image server with. */
+/** The credentials with which the BMC logs in to the image server. */
 export interface ImageCredentials {
-  /** The login name, with a domain in front of it (`domain\name`) where the server wants one. */
+  /** The login name, preceded by a domain (`domain\name`) if the server needs one. */
   readonly username: string;
   readonly password: Secret;
 }
 
-/** How an image is inserted. */
+/** Options for inserting an image. */
 export interface MediaOptions {
-  /** Without a type, a `.img` is a USB stick and every other image a CD. */
+  /** The drive. Without a type, a `.img` file is a USB stick and every other image a CD. */
   readonly drive?: MediaDrive;
-  /** Without them the BMC fetches the image anonymously. */
+  /** Without credentials, the BMC fetches the image anonymously. */
   readonly credentials?: ImageCredentials;
   /** Whether the machine may write to a USB stick; false if absent. */
   readonly writable?: boolean;
 }
 
-/** An image, and where it goes. */
+/** An image and how to insert it. */
 export interface MediaImage extends MediaOptions {
   /** An address that `parseImageAddress` accepts; BMCs differ in the forms that they accept. */
   readonly url: string;
 }
 
-/** A virtual drive. */
+/** The state of a virtual drive. */
 export interface MediaState {
-  /** Whether an image is in it. */
+  /** Whether the drive contains an image. */
   readonly inserted: boolean;
   /** The image's URL, if the BMC reports it. */
   readonly image?: string;
-  /** The drive's name; present only if it was named or takes a USB stick. */
+  /** The drive's name; present only if the request named it or it accepts a USB stick. */
   readonly drive?: string;
-  /** False if the BMC reports an image and no connection to its server. */
+  /** False if the BMC reports an image but no connection to the image server. */
   readonly connected?: false;
   /** Whether the machine cannot write to a USB stick, if the BMC reports it. */
   readonly writeProtected?: boolean;
-  /** True if the BMC unmounts the image when the login session ends that inserted it; that session is left open. */
+  /** True if the BMC ejects the image when the session that inserted it ends; that session is left open. */
   readonly endsWithSession?: true;
-  /** Other drives, which could not be read and may hold an image. */
+  /** Other drives that could not be read and may contain an image. */
   readonly unread?: readonly Unread[];
 }
 
-/** A virtual drive as a list shows it. */
+/** A virtual drive in a list. */
 export interface ListedMediaDrive {
-  /** The BMC's name of it. */
+  /** The BMC's name for the drive. */
   readonly name: string;
-  /** What it takes, as the BMC calls it: CD, DVD, Floppy, USBStick; empty if the BMC does not say. */
+  /** The media types that the drive accepts, in the BMC's words: CD, DVD, Floppy, USBStick; empty if the BMC does not report them. */
   readonly types: readonly string[];
-  /** Whether an image is in it. */
+  /** Whether the drive contains an image. */
   readonly inserted: boolean;
   /** The image's URL, if the BMC reports it. */
   readonly image?: string;
-  /** How its image is connected, as the BMC calls it. */
+  /** How the image is connected, in the BMC's words. */
   readonly connectedVia?: string;
-  /** Whether the machine cannot write to what is in it. */
+  /** Whether the machine cannot write to the inserted media. */
   readonly writeProtected?: boolean;
 }
 
 /** All virtual drives of a BMC. */
 export interface MediaList {
-  /** In the BMC's order. */
+  /** The drives in the BMC's order. */
   readonly drives: readonly ListedMediaDrive[];
   /** The drives that could not be read. */
   readonly unread?: readonly Unread[];
 }
 
 /**
- * Throws `unsupported` for what a service between worker and BMC has no words for: which drive, credentials, shares, writing.
+ * Throws `unsupported` for options that a service between worker and BMC cannot express: a drive, credentials, shares, writing.
  */
 export function refuseBeyondUrls(
   service: string,
@@ -95,19 +95,19 @@ export function refuseBeyondUrls(
   if (writable) throw refuse("cannot make a USB stick writable");
 }
 
-/** Virtual media through one provider. Without a choice of a drive, the first that takes a CD or DVD. */
+/** Virtual media through one provider. The default drive is the first one that accepts a CD or DVD. */
 export interface MediaDriver {
-  /** Undefined where it cannot be read back. */
+  /** Reads the drive; undefined if the BMC cannot report it. */
   read(signal: AbortSignal, drive?: MediaDrive): Promise<MediaState | undefined>;
-  /** Without an image, of an ejection. */
+  /** Describes what `insert` would send, or `eject` without an image. */
   plan(image: MediaImage | undefined, signal: AbortSignal, drive?: MediaDrive): Promise<string>;
-  /** Throws what is known to speak against the image before anything is sent; absent if nothing is known. */
+  /** Throws if it is known beforehand that the BMC cannot insert the image. */
   check?(image: MediaImage, signal: AbortSignal): Promise<void>;
-  /** May try several drives and forms of the request until the BMC takes one; reads nothing back. */
+  /** Inserts the image. May try several drives and forms of the request until the BMC accepts one. Reads nothing back. */
   insert(image: MediaImage, signal: AbortSignal): Promise<void>;
   eject(signal: AbortSignal, drive?: MediaDrive): Promise<void>;
   list?(signal: AbortSignal): Promise<MediaList>;
-  /** What the BMC says it fetches images by, such as HTTP and NFS; undefined if it does not say. */
+  /** The protocols by which the BMC can fetch images, such as HTTP and NFS; undefined if it does not report them. */
   protocols?(signal: AbortSignal): Promise<readonly string[] | undefined>;
 }
 
@@ -130,17 +130,17 @@ type MediaDrivers = { readonly media: MediaDriver };
 export const mediaOperations = defineOperations({
   title: "virtual media",
   methods: (run: Run<MediaDrivers>) => ({
-    /** Reads what is in a virtual drive. */
+    /** Reads the state of a virtual drive. */
     getMedia: (signal: AbortSignal, drive?: MediaDrive): Promise<MediaState> =>
       run(signal, async ({ read }) => reported(MEDIA, await read(({ media }) => media.read(signal, drive)))),
 
-    /** Lists the virtual drives with what is in them. */
+    /** Lists the virtual drives and their images. */
     listMedia: (signal: AbortSignal): Promise<MediaList> =>
       run(signal, async ({ read }) =>
         reported("virtual drives", await read(async ({ media }) => media.list?.(signal))),
       ),
 
-    /** Ejects what is in the virtual drive, inserts the image, and reads the drive back. */
+    /** Ejects the present image, inserts the new one, and reads the drive back. */
     insertMedia: (url: string, signal: AbortSignal, options?: MediaOptions): Promise<MediaReport> => {
       const image = imageOf(url, options);
       return run(signal, (access) => insertMedia(portOf(access, signal, image.drive), image));
@@ -192,7 +192,7 @@ function portOf(
   drive: MediaDrive | undefined,
 ) {
   const shown = () => read(({ media }) => media.read(signal, drive));
-  /** Looked at before a write is repeated. */
+  /** Reads the drive before it repeats a write, which may already have worked. */
   const patience = (isAsked: (state: MediaState) => boolean): Patience => ({
     isDone: async () => {
       const state = await shown();
@@ -221,10 +221,10 @@ function portOf(
 const ATTEMPTS = 3;
 const PAUSE_MS = 3_000;
 
-/** Inserts an image: ejects what is there, inserts, and reads back that this image is in. */
+/** Ejects the present image, inserts the new one, and reads back that the drive contains it. */
 async function insertMedia(port: MediaPort, image: MediaImage): Promise<MediaReport> {
   const before = await port.read();
-  // Before anything is ejected for it.
+  // Check before the present image is ejected.
   await port.check(image);
   if (!before) {
     await port.insert(image);
@@ -234,7 +234,7 @@ async function insertMedia(port: MediaPort, image: MediaImage): Promise<MediaRep
   port.progress("inserting the image");
   for (let attempt = 1; ; attempt += 1) {
     const refusal = await refusalOf(() => port.insert(image));
-    // Some BMCs apply what they refuse: read once. Sending the same image again gets the same answer.
+    // Read once, because some BMCs insert an image although they report an error. A retry would get the same response.
     const isFinal = refusal?.class === "bmc" && !refusal.uncertain;
     const isOpen = refusal instanceof EndUnknown;
     const after = isFinal
@@ -243,7 +243,7 @@ async function insertMedia(port: MediaPort, image: MediaImage): Promise<MediaRep
     if (holds(after, image)) {
       return { before, after, changed: true, summary: `media ${image.url} inserted${whereOf(after, image)}` };
     }
-    // What may still be working is not sent again.
+    // Do not repeat a request that the BMC may still be executing.
     if (isOpen) throw unverified(`the BMC has ${describeMedia(after)}`, refusal);
     if (isFinal || attempt >= ATTEMPTS) {
       if (refusal) throw refusal;
@@ -298,7 +298,7 @@ export function describeDrives({ drives, unread }: MediaList): string {
   return `${count(drives.length, "drive")}${all}${describeUnread(unread, "drive")}`;
 }
 
-/** The end of a summary: the drive, if it was chosen, and what the BMC says of a USB stick that was to be protected. */
+/** The end of a summary: the drive if it was named, and whether the BMC protects a USB stick as requested. */
 function whereOf({ drive, writeProtected, endsWithSession }: MediaState, { writable }: MediaImage): string {
   const until = endsWithSession ? ", until its login session ends, which is left open" : "";
   const where = (drive === undefined ? "" : ` into drive ${drive}`) + until;
@@ -312,7 +312,7 @@ async function empty(port: MediaPort): Promise<MediaState> {
   throw refusal ?? new BmcError("verify", `asked to eject, the BMC still has ${describeMedia(after)}`);
 }
 
-/** A BMC that does not report the image is taken at its word that something is in. */
+/** Whether the drive contains the image. If the BMC does not report which image it is, any image counts. */
 function holds(state: MediaState, { url, writable }: MediaImage): boolean {
   if (!state.inserted || state.connected === false) return false;
   if (writable && state.writeProtected === true) return false;

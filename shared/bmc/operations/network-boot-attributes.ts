@@ -1,19 +1,19 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { attributeValue, type BiosAttributes } from "./bios-registry.ts";
 
-/** What a machine boots from with UEFI HTTP boot. */
+/** A request to boot a machine with UEFI HTTP boot. */
 export interface HttpBootRequest {
-  /** URI of a boot program or image; empty uses the DHCP server's. */
+  /** The URI of a boot program or image; empty means the URI from the DHCP server. */
   readonly uri: string;
-  /** The firmware's name of the network interface, where BIOS attributes select it; the present one if absent. */
+  /** The firmware's name for the network interface, if BIOS attributes select it. Default: the present one. */
   readonly interface?: string;
-  /** Whether the firmware verifies the certificate of an https server, where BIOS attributes select it. */
+  /** Whether the firmware verifies the certificate of an https server, if a BIOS attribute selects this. */
   readonly verifiesServer?: boolean;
 }
 
-/** A make's BIOS attributes for HTTP boot. */
+/** A vendor's BIOS attributes for HTTP boot. */
 interface HttpBootMake {
-  /** The attribute that shows that a BIOS is of this make. */
+  /** The attribute for the URI, which only a BIOS of this vendor has. */
   readonly uri: string;
   readonly values: (request: HttpBootRequest, present: BiosAttributes) => BiosAttributes;
 }
@@ -32,7 +32,7 @@ const HTTP_BOOT_MAKES: readonly HttpBootMake[] = [
     }),
   },
   {
-    // HPE, as Ironic's ilo-uefi-https boots from it.
+    // HPE. Ironic's ilo-uefi-https uses the same attributes.
     uri: "UrlBootFile",
     values: ({ uri, interface: nic, verifiesServer = true }, present) => {
       if (isHttps(uri) && !verifiesServer) {
@@ -50,7 +50,7 @@ const HTTP_BOOT_MAKES: readonly HttpBootMake[] = [
   },
 ];
 
-/** The BIOS attributes of HTTP boot: the present URI, and the values for a request. Undefined if the BIOS has none. */
+/** Finds the BIOS attributes for HTTP boot: the present URI, and the values for a request. Undefined if the BIOS has none. */
 export function findHttpBootAttributes(present: BiosAttributes):
   | {
       readonly uri: string;
@@ -64,14 +64,14 @@ export function findHttpBootAttributes(present: BiosAttributes):
   return undefined;
 }
 
-/** A network interface whose PXE the BIOS switches. */
+/** A network interface with a BIOS attribute that turns PXE on or off. */
 export interface PxeSwitch {
-  /** The firmware's name of the interface. */
+  /** The firmware's name for the interface. */
   readonly name: string;
   readonly enabled: boolean;
 }
 
-/** The network interfaces whose PXE the BIOS attributes switch, in the BIOS's order. */
+/** Finds the network interfaces with BIOS attributes that turn PXE on or off, in the BIOS's order. */
 export function pxeSwitches(present: BiosAttributes): readonly PxeSwitch[] {
   const all = new Map<string, boolean>();
   for (const { name, enabled } of [...dellDevices(present), ...namedSwitches(present)]) {
@@ -113,7 +113,7 @@ function unknownInterface(name: string, known: readonly string[]): BmcError {
 
 const isName = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
 
-/** Dell: PXE devices that may be switched on, each for an interface. */
+/** Finds Dell's PXE devices, each of which can be enabled for one interface. */
 function dellDevices(present: BiosAttributes) {
   return Object.entries(present).flatMap(([attribute, value]) => {
     const [, device] = /^(PxeDev\d+)EnDis$/.exec(attribute) ?? [];
@@ -124,9 +124,9 @@ function dellDevices(present: BiosAttributes) {
   });
 }
 
-/** Makes with an attribute per interface: how it is named, what of it names the interface, and its values. */
+/** The vendors that have one attribute per interface: the attribute's name, how it names the interface, and its values. */
 const SWITCHES = [
-  // HPE: Slot1NicBoot2 is of Slot1NicPort2, as PreBootNetwork calls it.
+  // HPE: Slot1NicBoot2 is for the interface that PreBootNetwork calls Slot1NicPort2.
   { attribute: /^(\w+Nic)Boot(\d+)$/, infix: "Port", on: "NetworkBoot", off: "Disabled" },
   // Intel: OnboardNICIOMPortPXEEnable_8.
   { attribute: /^(\w*NIC\w*?)PXEEnable(_\d+)$/, infix: "", on: 1, off: 0 },

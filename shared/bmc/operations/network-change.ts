@@ -8,7 +8,7 @@ import { caught, isDenial, isFinal, unverified } from "./read-back.ts";
 export interface NetworkReport {
   /** The settings before the change. */
   readonly before: NetworkSettings;
-  /** The settings as read back; absent if the BMC uses DHCP now and no longer answers at the old address. */
+  /** The settings as read back; absent if the BMC now uses DHCP and no longer answers at the old address. */
   readonly after?: NetworkSettings;
   /** The address at which the BMC was read back; absent if it is unknown. */
   readonly host?: string;
@@ -18,11 +18,11 @@ export interface NetworkReport {
   readonly summary: string;
 }
 
-/** How far a change is: about to be sent, or sent. */
+/** The stage of a change: about to be sent, or sent. */
 export type NetworkStage = "sending" | "sent";
 
 interface AskedChange extends NetworkChange {
-  /** Whether the connection uses the interface's address, and not one that is translated to it. */
+  /** Whether the connection uses the interface's own address rather than a translated one. */
   readonly isDirect: boolean;
   readonly timeoutMs: number;
   readonly onStage: (stage: NetworkStage, before: NetworkSettings) => void;
@@ -35,14 +35,14 @@ const POLL_MS = 2_000;
  */
 const HOLD_MS = 5_000;
 const LONGEST_PROBE_MS = 15_000;
-/** For the last look, at the old address. */
+/** The time limit for the last read at the old address. */
 const LAST_PROBE_MS = 4_000;
-/** For a BMC that denies the change in the answer that accepts it. */
+/** How long to wait for a change that the BMC accepted and denied in the same response. */
 const DENIED_MS = 1_000;
 
 /**
- * Sends a change once, unless all is as asked, and looks with new sessions until the interface is as asked. When the answer is lost,
- * only these looks show whether the BMC took it.
+ * Sends a change once, unless the interface already has the wanted settings, and reads them with new sessions until they are in
+ * force. If the response was lost, only these reads show whether the BMC made the change.
  */
 export async function setNetwork(port: NetworkPort, change: AskedChange): Promise<NetworkReport> {
   const { before, target, isDirect, onStage } = change;
@@ -52,7 +52,7 @@ export async function setNetwork(port: NetworkPort, change: AskedChange): Promis
   }
   onStage("sending", before);
   const startedMs = port.clock.monotonicMs();
-  // A BMC that loses its address with the change never answers it: half of the time is for looking.
+  // Reserve half of the time for reading back: a BMC whose address changes never answers the request.
   const halfMs = change.timeoutMs / 2;
   const failure = await caught(() => port.write({ before, target }, halfMs));
   // A BMC that was busy has used up the other half.
@@ -68,7 +68,7 @@ export async function setNetwork(port: NetworkPort, change: AskedChange): Promis
   }
 }
 
-/** A failure after which the BMC may have the change, or has it: a refusal may come after the deed. Throws every other one. */
+/** Returns a failure after which the BMC may have made the change, because BMCs may report an error afterwards. Throws any other failure. */
 async function notRefused(port: NetworkPort, change: AskedChange, failure: BmcError): Promise<BmcError> {
   if (failure.uncertain) return failure;
   const isLocal = ["cancelled", "internal", "tls", "usage"].includes(failure.class);
@@ -79,11 +79,11 @@ async function notRefused(port: NetworkPort, change: AskedChange, failure: BmcEr
 }
 
 interface SentChange {
-  /** The new address, if the connection's own is lost with the old one. */
+  /** The new address, if the change makes the connection's own address invalid. */
   readonly moved: string | undefined;
-  /** Set if the answer was lost, or denies what it accepts. */
+  /** The error, if the response was lost or denied a change that it accepted. */
   readonly lost: BmcError | undefined;
-  /** On the monotonic clock. */
+  /** The end of the wait, by the monotonic clock. */
   readonly endMs: number;
 }
 
@@ -120,7 +120,7 @@ function isAsked(seen: NetworkSettings | BmcError, target: NetworkSettings): see
   return !(seen instanceof BmcError) && isAsTarget(seen, target);
 }
 
-/** The interface as asked, or else what the last look found. */
+/** Reads until the interface has the wanted settings or the time is over. Resolves to the last reading. */
 async function awaitTarget(
   port: NetworkPort,
   { before, target }: AskedChange,
@@ -135,7 +135,7 @@ async function awaitTarget(
   }
 }
 
-/** The interface, or why it cannot be read now. Throws what waiting does not fix. */
+/** Reads the interface. Returns why it cannot be read now; throws if waiting cannot help. */
 async function look(
   port: NetworkPort,
   before: NetworkSettings,
@@ -192,7 +192,7 @@ async function failureOf(
   return unverified(`asked for ${asked}, the BMC does not answer at ${host} and ${kept}`, denialIn(lost));
 }
 
-/** What the BMC has is known now, so that only its own words are left to say. */
+/** The BMC's own error, if there is one. Whether the change was made is already known by now. */
 function denialIn(lost: BmcError | undefined): BmcError | undefined {
   return lost && isDenial(lost) ? lost : undefined;
 }

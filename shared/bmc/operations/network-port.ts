@@ -17,11 +17,11 @@ export interface NetworkChange {
 export interface NetworkDriver {
   /** The BMC's own interfaces. */
   list(signal: AbortSignal): Promise<readonly NetworkSettings[]>;
-  /** What `write` would send, one line for people per request. */
+  /** Describes what `write` would send, in one line per request. */
   plan(change: NetworkChange, signal: AbortSignal): Promise<readonly string[]>;
-  /** Sends what differs, once. Afterwards the session may be lost. */
+  /** Sends the settings that differ, once. The session may be lost afterwards. */
   write(change: NetworkChange, signal: AbortSignal): Promise<void>;
-  /** Ends a change whose end was lost with its session. */
+  /** Ends a change that was left in progress when its session was lost. */
   finish?(signal: AbortSignal): Promise<void>;
 }
 
@@ -35,12 +35,12 @@ export function networkPort(access: Access<NetworkDrivers>, signal: AbortSignal)
   let through: SessionProvider | undefined;
   return {
     clock,
-    /** The connection's own. */
+    /** The connection's host. */
     host: connection.host,
     addresses: () => addressesOf(connection.host, signal),
     list: () => read(({ network }) => network.list(signal)),
     plan: (change: NetworkChange) => read(({ network }) => network.plan(change, signal)),
-    /** Without an answer within `limitMs` the result is open. */
+    /** Sends the change once. Without a response within `limitMs`, the result is uncertain. */
     write: (change: NetworkChange, limitMs: number) =>
       write(async ({ provider, network }) => {
         through = provider;
@@ -51,14 +51,14 @@ export function networkPort(access: Access<NetworkDrivers>, signal: AbortSignal)
         } catch (thrown) {
           if (!(thrown instanceof TimeoutReached)) throw thrown;
           sending.abort(thrown);
-          // The driver knows how far it came.
+          // The driver's own error says how far the change came.
           await sent.catch((stopped) => {
             throw unanswered(thrown, BmcError.from(stopped));
           });
         }
       }),
     finish: () => write(async ({ network }) => network.finish?.(signal)),
-    /** One attempt on a new session through the provider that took the change, in which silence is an answer. */
+    /** Reads once with a new session of the provider that made the change. A BMC that does not answer is expected. */
     probe: (limitMs: number): Promise<readonly NetworkSettings[]> =>
       withTimeout(limitMs, signal, (limit) => afresh(through, limit, ({ network }) => network.list(limit))),
     useHost,
@@ -75,7 +75,7 @@ function unanswered({ afterMs }: TimeoutReached, cause: BmcError): BmcError {
 
 const LOOKUP_MS = 5_000;
 
-/** The addresses of a host; none if its name is unknown. */
+/** Resolves a host name to its addresses; none if the name is unknown. */
 async function addressesOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
   if (isIPv4(host) || isIpv6(host)) return [host];
   try {

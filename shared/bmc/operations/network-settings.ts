@@ -3,13 +3,13 @@ import { defined } from "../../defined.ts";
 import { ipv4Number, ipv4Subnet } from "../../ip-address.ts";
 import { describeUnread, incompleteList, type Unread } from "./unread.ts";
 
-/** A BMC's network interface. What the BMC does not report is absent. */
+/** A network interface of a BMC. Fields that the BMC does not report are absent. */
 export interface NetworkSettings {
-  /** The BMC's name of the interface: the ID with Redfish, the channel number with IPMI. */
+  /** The interface's ID in Redfish, or its channel number in IPMI. */
   readonly id: string;
   /** MAC address, in lower case with colons. */
   readonly mac?: string;
-  /** Where the address comes from; `other` is neither of both, such as the BIOS. */
+  /** The source of the address; `other` means neither of the two, for example the BIOS. */
   readonly mode?: "static" | "dhcp" | "other";
   /** IPv4 address. */
   readonly address?: string;
@@ -21,15 +21,15 @@ export interface NetworkSettings {
   readonly vlan?: number | "off";
   /** Name without domain. */
   readonly hostName?: string;
-  /** Why it could not be read; `id` is then what the BMC lists, such as a path. */
+  /** Why the interface could not be read; `id` is then what the BMC lists, such as a path. */
   readonly unread?: string;
 }
 
-/** What to change; the rest stays. */
+/** The settings to change. Absent fields stay as they are. */
 export interface NetworkRequest {
   /** ID of the interface; by default the one that the connection uses, or the only one. */
   readonly interface?: string;
-  /** By default static if there is an address. */
+  /** The source of the address. Default: static if `address` is given. */
   readonly mode?: "static" | "dhcp";
   /** IPv4 address. */
   readonly address?: string;
@@ -37,7 +37,7 @@ export interface NetworkRequest {
   readonly prefix?: number;
   /** IPv4 address in the subnet. */
   readonly gateway?: string | "none";
-  /** 1 to 4094. */
+  /** VLAN ID, 1 to 4094. */
   readonly vlan?: number | "off";
   /** Name without domain. */
   readonly hostName?: string;
@@ -52,7 +52,7 @@ export function describeInterfaces(
   return read.map(describe).join("; ") + describeUnread(unreadInterfaces(interfaces), "interface");
 }
 
-/** Interfaces of a list that could not be read. */
+/** The interfaces in a list that could not be read. */
 export function unreadInterfaces(interfaces: readonly NetworkSettings[]): readonly Unread[] {
   return interfaces.flatMap(({ id, unread }) => (unread === undefined ? [] : [{ name: id, reason: unread }]));
 }
@@ -71,7 +71,7 @@ export function describeNetwork({ mode, address, prefix, gateway, vlan, hostName
   return parts.filter((part) => part).join(", ");
 }
 
-/** The wanted settings of an interface. The address of DHCP is not known. Throws `usage` with all problems, and `unsupported`. */
+/** The settings that a request leads to, without an address if it comes from DHCP. Throws `unsupported`, or `usage` with all problems. */
 export function targetOf(before: NetworkSettings, request: NetworkRequest): NetworkSettings {
   const isNew = request.address !== undefined || request.prefix !== undefined;
   const mode = request.mode ?? (request.address === undefined ? before.mode : "static");
@@ -101,7 +101,7 @@ export function targetOf(before: NetworkSettings, request: NetworkRequest): Netw
   return target;
 }
 
-/** What is wrong with a request whatever the BMC has now. */
+/** The problems of a request that do not depend on the BMC's present settings. */
 export function requestProblems(request: NetworkRequest): readonly string[] {
   const { mode, address, prefix, gateway, vlan, hostName } = request;
   const isStatic = address !== undefined || prefix !== undefined || gateway !== undefined;
@@ -115,7 +115,7 @@ export function requestProblems(request: NetworkRequest): readonly string[] {
   ];
 }
 
-/** One label (RFC 1123 section 2.1): Redfish's HostName has no domain. */
+/** Matches a host name of one label (RFC 1123 section 2.1), because Redfish's HostName has no domain. */
 export const HOST_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
 
 interface StaticAddress {
@@ -124,7 +124,7 @@ interface StaticAddress {
   readonly gateway: string | undefined;
 }
 
-/** What only the whole interface shows. */
+/** The problems of address, prefix and gateway together. */
 function addressProblems({ mode, address, prefix, gateway }: NetworkSettings): readonly string[] {
   if (mode !== "static") return mode === "dhcp" ? [] : ["the BMC has no static address: set the mode, too"];
   return [
@@ -144,7 +144,7 @@ function hostProblems({ address, prefix, gateway }: StaticAddress): readonly str
     if (text === undefined || text === "none") continue;
     const number = ipv4Number(text);
     if (number === undefined) problems.push(`${name} ${text} is not an IPv4 address`);
-    // This network, multicast and what is above (RFC 6890).
+    // 0.0.0.0/8 ("this network"), multicast and reserved addresses (RFC 6890).
     else if (number < 0x01000000 || number >= 0xe0000000)
       problems.push(`${name} ${text} is not a host address`);
     else if (hasSubnet) {
@@ -163,7 +163,7 @@ function hostProblems({ address, prefix, gateway }: StaticAddress): readonly str
   return problems;
 }
 
-/** Whether an interface is as asked. What DHCP gives it does not count. */
+/** Whether an interface has the wanted settings. Settings that DHCP supplies do not count. */
 export function isAsTarget(now: NetworkSettings, target: NetworkSettings): boolean {
   const sameAddress =
     now.address === target.address && now.prefix === target.prefix && now.gateway === target.gateway;
@@ -175,7 +175,7 @@ export function isAsTarget(now: NetworkSettings, target: NetworkSettings): boole
   );
 }
 
-/** The interface with this ID, else the one with one of the connection's addresses, else the only one. Throws `usage`. */
+/** Chooses the interface with this ID; without an ID, the one that the connection uses, or the only one. Throws `usage`. */
 export function chooseInterface(
   all: readonly NetworkSettings[],
   id: string | undefined,

@@ -2,9 +2,9 @@ import type { Plan } from "./access.ts";
 import type { BiosAttributes } from "./bios-registry.ts";
 import { type PxeSwitch, pxeSwitches, pxeValues } from "./network-boot-attributes.ts";
 
-/** Result of switching the PXE of a network interface. */
+/** Result of turning PXE on or off for a network interface. */
 export interface NicPxeReport {
-  /** The interfaces and their PXE, as the next boot had it before. */
+  /** The interfaces and whether PXE was on, for the next boot, before the change. */
   readonly before: readonly PxeSwitch[];
   /** The switches as read back, for the next boot. */
   readonly after: readonly PxeSwitch[];
@@ -14,7 +14,7 @@ export interface NicPxeReport {
   readonly summary: string;
 }
 
-/** Sets, or plans, the BIOS attributes that follow from those that the next boot would have. */
+/** Sets or plans BIOS attributes. `values` computes them from the attributes of the next boot. */
 type Apply<Result> = (values: (next: BiosAttributes) => BiosAttributes) => Promise<Result>;
 
 interface SetAttributes {

@@ -14,7 +14,7 @@ export interface NmiDriver extends OfferedDriver {
 
 /** Result of an NMI. */
 export interface NmiReport {
-  /** The power as it was read before. */
+  /** The power state before the NMI. */
   readonly before: PowerState;
   /** An NMI is always sent. */
   readonly changed: true;
@@ -49,7 +49,7 @@ function portOf({ read, write }: Access<NmiDrivers>, signal: AbortSignal) {
   };
 }
 
-/** Raises an NMI once, also after a lost answer. Its effect cannot be read back. */
+/** Raises an NMI once, and never repeats it after a lost answer. Its effect cannot be read back. */
 export async function sendNmi(port: NmiPort): Promise<NmiReport> {
   const before = await target(port);
   await sendOnce(port.send, "the NMI may have been raised");

@@ -12,9 +12,9 @@ export interface NtpSettings {
 
 /** The time servers to set. */
 export interface NtpRequest {
-  /** Whether the BMC is to use them. */
+  /** Whether the BMC shall use them. */
   readonly enabled: boolean;
-  /** Names or addresses, in order of preference; the present ones stay when absent. */
+  /** Names or addresses, in order of preference. Default: the present ones. */
   readonly servers?: readonly string[];
 }
 
@@ -99,7 +99,7 @@ export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpRep
   );
   const others = othersIn(after, asked) ?? [];
   if (others.length === 0) return { before, after, changed: true, summary };
-  // Without DHCP they are servers that the BMC did not remove.
+  // Without DHCP, the additional servers are some that the BMC did not remove.
   const isSupplied = (await port.hasDhcp()) ?? !same(after, before);
   if (!isSupplied) throw unverified(`asked for ${summary}, the BMC keeps ${describeNtp(after)}`, undefined);
   return { before, after, changed: true, summary: `${summary}; ${beside(others)}` };
@@ -130,7 +130,7 @@ function settingsFor(request: NtpRequest, before: NtpSettings): NtpSettings {
   return { enabled, servers: servers ?? before.servers };
 }
 
-/** BMCs keep one of two equal servers, or refuse both. */
+/** Removes duplicates, because BMCs keep only one of two equal servers or refuse both. */
 function withoutRepeats({ enabled, servers }: NtpRequest): NtpRequest {
   if (servers === undefined) return { enabled };
   const first = servers.filter((server, index) => {

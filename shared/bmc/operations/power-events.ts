@@ -19,19 +19,19 @@ export type PowerEventKind = (typeof POWER_EVENT_KINDS)[number];
 export interface PowerEvent {
   /** ISO 8601; absent if the BMC did not know the time, which the message then says. */
   readonly time?: string;
-  /** What it is about. */
+  /** The kind of event. */
   readonly kind: PowerEventKind;
   /** What happened, in the BMC's words. */
   readonly message: string;
   /** Absent if the BMC does not report it. */
   readonly severity?: "ok" | "warning" | "critical";
-  /** The log that has it. */
+  /** The log that contains the entry. */
   readonly source: string;
 }
 
-/** An entry as a driver finds it. */
+/** A log entry from a driver. */
 export interface FoundEvent extends PowerEvent {
-  /** What it proves: that the machine was started or restarted then, or that it booted before. */
+  /** What the entry proves: that the machine started or restarted at that time, or that it had booted by then. */
   readonly proves?: "restart" | "boot";
 }
 
@@ -39,17 +39,17 @@ export interface FoundEvent extends PowerEvent {
 export interface LastReset {
   /** ISO 8601. */
   readonly time?: string;
-  /** Why, in the BMC's words or those of the IPMI specification. */
+  /** The cause, in the words of the BMC or the IPMI specification. */
   readonly cause?: string;
-  /** Where time and cause are from. */
+  /** Where the time and the cause come from. */
   readonly source: string;
 }
 
-/** Which events are wanted. */
+/** Selects events. */
 export interface EventWindow {
-  /** How long before and after the last restart; 0 means all. */
+  /** How long before and after the last restart to include events; 0 means all. */
   readonly windowMs: number;
-  /** The most events, those next to the restart first; 0 means all. */
+  /** The most events, preferring those closest to the restart; 0 means all. */
   readonly limit: number;
 }
 
@@ -61,13 +61,13 @@ export interface SelectedEvents {
   readonly events: readonly PowerEvent[];
 }
 
-/** A boot ends minutes after the restart that began it. */
+/** The longest time between a restart and the end of its boot. */
 const BOOT_MS = 15 * 60_000;
-/** What caused a restart is logged around it. */
+/** How long before a restart its cause may have been logged. */
 const CAUSE_BEFORE_MS = 5 * 60_000;
 const CAUSE_AFTER_MS = 60_000;
 
-/** Clocks that were never set begin in 1970, or where the firmware was built. */
+/** The earliest believable time. A clock that was never set starts in 1970 or when the firmware was built. */
 const EARLIEST_MS = Date.UTC(2005, 0, 1);
 
 /** Milliseconds since the epoch as ISO 8601; undefined for the time of a clock that was not set. */
@@ -75,14 +75,14 @@ export function knownTime(ms: number): string | undefined {
   return Number.isFinite(ms) && ms >= EARLIEST_MS ? new Date(ms).toISOString() : undefined;
 }
 
-/** An event and the time at which it is placed. */
+/** An event and the time by which it is sorted. */
 interface Placed {
   readonly event: FoundEvent;
-  /** Its own, or else that of the next entry of its log; undefined where no later entry has one. */
+  /** The event's own time, or else that of the next entry in its log that has one; undefined if no later entry has a time. */
   readonly ms: number | undefined;
 }
 
-/** The last restart and the events around it. `logs`: the events of each log, oldest first. */
+/** Selects the last restart and the events around it. `logs` has the events of each log, oldest first. */
 export function selectEvents(
   reported: LastReset | undefined,
   logs: readonly (readonly FoundEvent[])[],
@@ -106,7 +106,7 @@ export function selectEvents(
   };
 }
 
-/** BMCs that learn the time only later log a restart without one: what follows it in the log says when it was. */
+/** Gives entries without a time that of the next entry, because a BMC may log a restart before it knows the time. */
 function place(log: readonly FoundEvent[]): Placed[] {
   let next: number | undefined;
   return log
@@ -118,7 +118,7 @@ function place(log: readonly FoundEvent[]): Placed[] {
     .toReversed();
 }
 
-/** Some BMCs show one entry in several logs. */
+/** Removes duplicates, because some BMCs show one entry in several logs. */
 function withoutRepetitions(placed: readonly Placed[]): Placed[] {
   const seen = new Map<string, string>();
   return placed.filter(({ event: { time, message, source } }) => {
@@ -141,7 +141,7 @@ function findLastReset(reported: LastReset | undefined, placed: readonly Placed[
   return { ...defined({ time, cause }), source: [...new Set(sources)].join(", ") };
 }
 
-/** The newest restart. One whose boot alone was logged counts, too; else the boot says no more than its restart. */
+/** Finds the newest restart. A boot counts as one only if its restart was not logged. */
 function newestRestart(timed: readonly Placed[]): Placed | undefined {
   const newest = (some: readonly Placed[]) =>
     some.reduce<Placed | undefined>(
@@ -157,7 +157,7 @@ function newestRestart(timed: readonly Placed[]): Placed | undefined {
 const NAMES_CAUSE = /\b(by|due to|caused|because|button)\b/i;
 const EXPLAINS: ReadonlySet<PowerEventKind> = new Set(["power", "reset", "shutdown"]);
 
-/** The entry around a restart that explains it: first a watchdog, then the user or client that requested the restart. */
+/** Finds the entry that explains a restart: preferably a watchdog, then a user or client that requested it. */
 function causeAround(resetMs: number, timed: readonly Placed[]): FoundEvent | undefined {
   const around = timed
     .filter(({ ms = 0 }) => ms >= resetMs - CAUSE_BEFORE_MS && ms <= resetMs + CAUSE_AFTER_MS)

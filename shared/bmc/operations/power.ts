@@ -9,45 +9,45 @@ import { BackgroundWork } from "./follow-task.ts";
 import { ChangeFailed, EndUnknown } from "./read-back.ts";
 import type { Proof } from "./write-proof.ts";
 
-/** One command to a BMC, with the provider's own best way to send it. */
+/** A power command, which each provider sends in the way that suits it best. */
 export type PowerCommand = "on" | "off" | "soft-off" | "cycle" | "reset";
 
 /**
- * Power through one provider. A call is one attempt: no retry of a write, no verification, no waiting for
- * the machine; those are the operation's and the same for all providers. Errors are `BmcError`s.
+ * Power through one provider. A call is one attempt: it does not retry a write, verify the result or wait for the machine. The
+ * operation does that in the same way for all providers. Errors are `BmcError`s.
  */
 export interface PowerDriver {
   read(signal: AbortSignal): Promise<PowerState>;
-  /** The BMC's own word for the state that was read last; undefined if it had none. */
+  /** The BMC's own word for the last state that was read; undefined if it has none. */
   stateName?(): string | undefined;
-  /** What the BMC showed of the machine's last reset in that reading; undefined if it shows nothing of it. */
+  /** The mark of the machine's last reset in the last reading; undefined if the BMC reports none. */
   resetMark?(): ResetMark | undefined;
   /**
-   * What `send` would put on the wire, in one line for people. Changes nothing.
-   * Throws `unsupported` when the BMC is known not to offer the command.
+   * Describes what `send` would send, in one line for people. Changes nothing. Throws `unsupported` if the BMC is known not to
+   * offer the command.
    */
   plan(command: PowerCommand, signal: AbortSignal): Promise<string>;
   /**
-   * Resolves when the BMC accepted the command, which is not yet that the machine obeyed. `softTimeoutMs` is how long a
-   * `soft-off` is waited for.
+   * Sends a command. Resolves when the BMC has accepted it, which does not mean that the machine has executed it.
+   * `softTimeoutMs` is how long the operation waits for a `soft-off`.
    */
   send(command: PowerCommand, signal: AbortSignal, softTimeoutMs?: number): Promise<void>;
 }
 
-/** What changes with every reset of a machine. */
+/** Facts about a machine that change with every reset. */
 export interface ResetMark {
-  /** When it was last reset, in the BMC's words. */
+  /** The time of the last reset, in the BMC's format. */
   readonly resetTime?: string;
-  /** How often it has booted. */
+  /** The number of boots. */
   readonly boots?: number;
-  /** What it does now, if that is something that only a reset ends: its operating system runs. */
+  /** Whether the operating system is running, which only a reset ends. */
   readonly running?: boolean;
 }
 
-/** How to power off: at once, by the operating system, or by the operating system and then at once. */
+/** How to power off: at once, by the operating system, or at once if the operating system does not shut down in time. */
 export type OffMode = "hard" | "soft" | "soft-then-hard";
 
-/** The wanted power states; one of them is enough. */
+/** A request to change a machine's power. */
 export type PowerRequest =
   | {
       /** Powers the machine on. */
@@ -184,7 +184,7 @@ function portOf(access: Access<PowerDrivers>, signal: AbortSignal) {
         },
         { limitMs: softTimeoutMs, isDone: async () => (await read(readState)) === TARGETS[name] },
       ),
-    /** What the last command left running. */
+    /** The background task that the last command started. */
     work,
     sleep,
     progress,
@@ -200,26 +200,24 @@ const TARGETS: Readonly<Partial<Record<PowerCommand, PowerState>>> = {
 
 type WatchPort = Pick<PowerPort, "clock" | "look" | "stateName" | "sleep" | "progress" | "work">;
 
-/** First look after half a second, then backing off: some machines need 46 s to power on. */
+/** The pauses between reads of the state. Some machines need 46 s to power on. */
 const POLL: Backoff = { firstMs: 500, maxMs: 5_000, factor: 1.5 };
 /** How long to wait for an intermediate state to become definite before a command is sent anyway. */
 const SETTLE_MS = 30_000;
-/** Between two attempts of a command that a busy BMC refuses. */
+/** The pauses between attempts of a command that a busy BMC refuses. */
 const REPEAT: Backoff = { firstMs: 1_000, maxMs: 10_000 };
-/** After a lost answer an idempotent command is repeated once when nothing has moved for this long. */
+/** After a lost answer, an idempotent command is repeated once if the state has not changed for this long. */
 const RESEND_AFTER_MS = 10_000;
-/**
- * A BMC may refuse because the machine is on its way already: the state is watched this long before that is an error.
- */
+/** How long to watch the state before a refusal is an error, because the machine may already be changing its state. */
 const REFUSAL_WATCH_MS = 3_000;
-/** How long the off phase of a cycle that the BMC confirmed is looked for; it may be too short to be seen. */
+/** How long to watch for the off phase of a cycle that the BMC accepted. The phase may be too short to be observed. */
 const CYCLE_WATCH_MS = 10_000;
-/** The off time of a cycle that is made of off and on. */
+/** How long the machine stays off in a cycle that consists of two commands, off and on. */
 const COMPOSED_OFF_MS = 5_000;
 
 const NOTHING_TO_RESET = "the machine is off: there is nothing to reset";
 
-/** Sets power as the request says, verified. Nothing is sent if it is already so. */
+/** Changes the power and verifies the result. Sends nothing if the machine is already in the wanted state. */
 export async function setPower(port: PowerPort, request: PowerRequest): Promise<PowerReport> {
   const startedMs = port.clock.monotonicMs();
   const took = () => formatSeconds(port.clock.monotonicMs() - startedMs);
@@ -263,7 +261,7 @@ export async function setPower(port: PowerPort, request: PowerRequest): Promise<
   }
 }
 
-/** Waits until a machine that something else powers on or off is there; sends nothing. */
+/** Waits until something else has powered the machine on or off. Sends nothing. */
 export async function waitForPower(
   port: WatchPort & Pick<PowerPort, "read">,
   target: "on" | "off",
@@ -284,12 +282,12 @@ export async function waitForPower(
     throw new BmcError("timeout", `${message}${unknownState(port, last)}`);
   }
   const took = formatSeconds(port.clock.monotonicMs() - startedMs);
-  // Off, on and off again has not been off already.
+  // A machine that went off, on and off again was not "already off".
   const summary = seen.size === 1 ? `already ${target}` : `${target} after ${took}`;
   return { before, after: target, changed: false, summary };
 }
 
-/** The port as it would be in a state that something before brings about, for a plan. */
+/** A port for a plan, which assumes a state that an earlier step of the plan leads to. */
 function assuming(port: PowerPort, state: PowerState): PowerPort {
   return {
     ...port,
@@ -299,7 +297,7 @@ function assuming(port: PowerPort, state: PowerState): PowerPort {
       try {
         return await port.plan(name);
       } catch (thrown) {
-        // What does not go in the present state says nothing of the other; the request may depend on it.
+        // An error about the present state does not apply to the assumed one.
         if (BmcError.from(thrown).class === "state") return name;
         throw thrown;
       }
@@ -364,7 +362,7 @@ async function powerOff(port: PowerPort, request: Extract<PowerRequest, { verb: 
     const { held, last, failure } = watched;
     if (held) return "graceful";
     refusal = failure?.message;
-    // BMCs call a shutdown failed that the operating system carries out: it gets its time all the same.
+    // Wait nevertheless: BMCs may report a failure although the operating system shuts down.
     const leftMs = endsMs - port.clock.monotonicMs();
     if (failure && leftMs > 0 && (await reached(withoutWork(port), "off", leftMs)).held) return "graceful";
     if (request.mode === "soft") {
@@ -381,7 +379,7 @@ async function powerOff(port: PowerPort, request: Extract<PowerRequest, { verb: 
     : `forced, graceful shutdown not possible: ${refusal}`;
 }
 
-/** Why a graceful shutdown was refused; undefined if it was accepted, or may have been, which `doubt` then says. */
+/** The result of a graceful shutdown: the refusal if it was refused, and `doubt` if it may have been accepted. */
 interface Graceful {
   readonly refusal: string | undefined;
   readonly doubt: string;
@@ -412,7 +410,7 @@ async function cycle(
   const cycled = own === undefined ? undefined : await sendCycle(port, from, endsMs);
   if (!cycled) {
     const offMs = request.offDurationMs || COMPOSED_OFF_MS;
-    // What cannot be powered on again is not powered off.
+    // Do not power off a machine that cannot be powered on again.
     await port.plan("on");
     await powerOffForCycle(port, request.timeoutMs);
     port.progress("off, waiting before power on", offMs);
@@ -424,17 +422,17 @@ async function cycle(
   const watchMs = Math.min(CYCLE_WATCH_MS, request.timeoutMs);
   const { held, failure } = isSeen
     ? { held: true, failure: undefined }
-    : // Paused, or any other word, is not off.
+    : // Only off counts, not another state such as paused.
       await watch(port, (state) => state === "off", watchMs, "waiting for power off");
   if (failure) throw failure;
   const leftMs = () => Math.max(0, endsMs - port.clock.monotonicMs());
-  // What was too fast to be seen is shown by its task alone.
+  // If the off phase was too short to be observed, only the task shows that the cycle ran.
   if (!held) await ended(port, "cycle", { from, before: mark }, { endsMs, limitMs: request.timeoutMs });
   await reach(port, "on", leftMs(), "the cycle was accepted", request.timeoutMs);
   return held ? "off, then on" : "confirmed by the BMC, too fast to observe off";
 }
 
-/** A machine that was to be off for a moment is not left off because its state cannot be read. */
+/** Powers the machine off for a cycle. Continues if the state cannot be read, so that the machine does not stay off. */
 async function powerOffForCycle(port: PowerPort, timeoutMs: number): Promise<void> {
   try {
     await command(port, "off", "off", timeoutMs);
@@ -450,7 +448,7 @@ async function powerOffForCycle(port: PowerPort, timeoutMs: number): Promise<voi
   }
 }
 
-/** BMCs may say only when it is sent that they have no cycle, for which this is undefined. */
+/** Sends a cycle. Resolves to undefined if the BMC offers none, which some BMCs report only when it is sent. */
 async function sendCycle(
   port: PowerPort,
   from: PowerState,
@@ -465,15 +463,15 @@ async function sendCycle(
   }
 }
 
-/** What the machine showed before a command, and whether it has shown afterwards that it was carried out. */
+/** The state before a command, and whether later readings have shown that the command was executed. */
 interface SentCommand {
   readonly mark: ResetMark | undefined;
   readonly isSeen: boolean;
 }
 
 /**
- * Sends what does something again each time. After a refusal or a lost answer the machine decides, and only what it proves not to
- * have happened is sent again, or another way.
+ * Sends a command that is not idempotent. After a refusal or a lost answer, the machine's state shows whether it was executed.
+ * The command is sent again, or in another way, only if the state proves that it was not.
  */
 async function sendCommand(
   port: PowerPort,
@@ -514,7 +512,7 @@ async function sendCommand(
   }
 }
 
-/** Waits for the end of what a command left running. Where the end is unknown, only what the machine shows makes it a success. */
+/** Waits for the end of a command's background task. If the end is unknown, only the machine's state can prove success. */
 async function ended(
   port: PowerPort,
   name: "reset" | "cycle",
@@ -536,14 +534,14 @@ function mayHaveBeen(name: string, error: BmcError): BmcError {
   return new BmcError(error.class, message, { cause: error, uncertain: true });
 }
 
-/** Whether a reset or a cycle was carried out, by the power, the time of the last reset, the boot count and the boot progress. */
+/** Whether a reset or a cycle was executed, by the power state, the time of the last reset, the boot count and the boot progress. */
 async function deedOf(
   port: PowerPort,
   { from, before }: { readonly from: PowerState; readonly before: ResetMark | undefined },
   limitMs: number,
 ): Promise<{ readonly proof: Proof; readonly state: PowerState | undefined }> {
   const mark = () => port.resetMark?.();
-  // A machine that was on has left that state.
+  // Leaving the state on is enough for a machine that was on.
   const left = (state: PowerState) => state === "off" || (from === "on" && state !== "on");
   const done = (state: PowerState) => left(state) || isAnotherReset(before, mark());
   const { held, last } = await watch(withoutWork(port), done, limitMs, "looking whether it was carried out");
@@ -553,7 +551,7 @@ async function deedOf(
   return { proof: state !== undefined && isSame ? "not done" : "unknown", state };
 }
 
-/** Only a change of what both readings show proves a reset. */
+/** Whether two marks prove a reset between them. Only facts that both contain can prove it. */
 function isAnotherReset(before: ResetMark | undefined, after: ResetMark | undefined): boolean {
   if (!before || !after) return false;
   const isOther = <Value>(one: Value | undefined, other: Value | undefined) =>
@@ -581,7 +579,7 @@ async function command(
   const { held, last } = await reached(port, target, Math.min(RESEND_AFTER_MS, timeoutMs));
   if (held) return;
   if (lost.class === "auth") throw lost;
-  // Only a state that was read shows that nothing has moved.
+  // Only a successful reading shows that the state has not changed.
   const isRead = typeof last === "string";
   if (!isRead && port.clock.monotonicMs() >= endMs) {
     throw notReached(port, `not ${target}, and ${noAnswer(name, lost)}`, last);
@@ -629,7 +627,7 @@ async function sendOrHold(
   }
 }
 
-/** What `plan` says, or undefined when the BMC does not offer the command. */
+/** Plans a command; undefined if the BMC does not offer it. */
 async function offered(port: PowerPort, name: PowerCommand): Promise<string | undefined> {
   try {
     return await port.plan(name);
@@ -640,7 +638,7 @@ async function offered(port: PowerPort, name: PowerCommand): Promise<string | un
   }
 }
 
-/** A definite state, or `unknown` if there was none in time. */
+/** Waits for a definite state; `unknown` if there was none in time. */
 async function settle(port: PowerPort, timeoutMs: number): Promise<PowerState> {
   const state = await port.read();
   if (state !== "unknown") return state;
@@ -664,7 +662,7 @@ async function reach(
 ): Promise<void> {
   const { held, last, failure } = await reached(port, target, timeoutMs);
   if (held) return;
-  // The machine may be on its way all the same.
+  // The machine may nevertheless be changing its state.
   if (failure && (await reached(withoutWork(port), target, Math.min(REFUSAL_WATCH_MS, timeoutMs))).held)
     return;
   if (failure) throw failure;
@@ -677,10 +675,10 @@ function withoutWork({ clock, look, stateName, sleep, progress }: WatchPort): Wa
   return { clock, look, stateName, sleep, progress };
 }
 
-/** With what the last look showed, if that is no plain state. */
+/** The error for a state that was not reached in time. Includes the last error if the state could not be read. */
 function notReached(port: WatchPort, what: string, last: PowerState | BmcError): BmcError {
   if (typeof last === "string") return new BmcError("timeout", `${what}${unknownState(port, last)}`);
-  // What would have another provider tried, or the connection changed, was said by a BMC that was not itself.
+  // Do not report a class that makes the caller try another provider or change the connection: the BMC was only unstable.
   const errorClass = ["unsupported", "usage"].includes(last.class) ? "timeout" : last.class;
   return new BmcError(errorClass, `${what}: ${last.message}`, { cause: last });
 }
@@ -691,7 +689,7 @@ function unknownState(port: Pick<WatchPort, "stateName">, state: PowerState): st
   return name === undefined ? ": the BMC reports no power state" : `: its power state is ${name}`;
 }
 
-/** What a watch ended with. */
+/** The end of a watch. */
 interface Watched {
   readonly held: boolean;
   /** The last state, or why it could not be read. */
@@ -700,7 +698,7 @@ interface Watched {
   readonly failure?: BmcError | undefined;
 }
 
-/** Polls until the state holds. Off must be read twice in a row: BMCs say it while the machine still runs down. */
+/** Polls until the state is reached. Off must be read twice in a row, because BMCs report it while the machine is still shutting down. */
 async function reached(
   port: WatchPort,
   target: "on" | "off",
@@ -719,7 +717,7 @@ async function reached(
     progress,
   );
   if (watched.held || watched.failure || matching === 0) return watched;
-  // The time has ended between the reading and the one that confirms it.
+  // The time was over before a second reading could confirm the first one.
   const last = await port.look();
   return { held: last === target, last };
 }

@@ -14,9 +14,9 @@ import {
 } from "./power-events.ts";
 import { concernsOnePart, describeUnread, type Unread } from "./unread.ts";
 
-/** How the power history is read. */
+/** Options for reading the power history. */
 export interface PowerHistoryOptions extends EventWindow {
-  /** Whether IPMI names sensors, which costs up to one round trip per sensor. */
+  /** Whether to look up the names of sensors with IPMI, which costs up to one round trip per sensor. */
   readonly sensorNames?: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface PowerFacts {
   readonly bootCount?: number;
   /** What last happened to its power (IPMI 2.0 section 28.2). */
   readonly lastPowerEvent?: readonly string[];
-  /** What its firmware reached last. */
+  /** The last boot stage that the firmware reached. */
   readonly bootState?: string;
   readonly unread: readonly Unread[];
 }
@@ -42,37 +42,37 @@ export interface FoundEvents {
 export interface EventsRequest {
   /** Time of the last restart, milliseconds since the epoch; undefined if only the logs can show it. */
   readonly resetMs: number | undefined;
-  /** How long before the restart is enough; 0 for all. */
+  /** How long before the restart to read events; 0 means all. */
   readonly windowMs: number;
   readonly sensorNames: boolean;
 }
 
 export interface PowerHistoryDriver {
-  /** In a few round trips. */
+  /** Reads the facts in a few round trips. */
   facts(signal: AbortSignal): Promise<PowerFacts>;
   /** Reads the logs; one that cannot be read is in `unread`. */
   events(request: EventsRequest, signal: AbortSignal): Promise<FoundEvents>;
 }
 
-/** The BMC's clock, by which its logs have their times. */
+/** The BMC's clock, which gives the entries in its logs their times. */
 export interface BmcClock {
-  /** ISO 8601, when the history was read. */
+  /** The time of the BMC's clock when the history was read, ISO 8601. */
   readonly time: string;
-  /** How far it is ahead of this host's. */
+  /** How far the BMC's clock is ahead of this host's. */
   readonly offsetSeconds: number;
 }
 
-/** Why and when a machine restarted, and what its logs have around that. */
+/** When and why a machine last restarted, and the log entries around that time. */
 export interface PowerHistory {
   /** Absent if the BMC does not report it. */
   readonly power?: PowerState;
   /** Absent if the BMC reports neither its time nor its cause. */
   readonly lastReset?: LastReset;
-  /** How often the machine was started; absent if the BMC does not count it, as most. */
+  /** The number of boots; absent if the BMC does not count them, like most BMCs. */
   readonly bootCount?: number;
   /** What last happened to its power, such as `AC failed`; absent if the BMC does not report it. */
   readonly lastPowerEvent?: readonly string[];
-  /** What its firmware reached last; absent if the BMC does not report it. */
+  /** The last boot stage that the firmware reached; absent if the BMC does not report it. */
   readonly bootState?: string;
   /** Absent if the BMC does not report it, or does not know the time. */
   readonly clock?: BmcClock;
@@ -80,7 +80,7 @@ export interface PowerHistory {
   readonly total: number;
   /** The events around the last restart, oldest first. */
   readonly events: readonly PowerEvent[];
-  /** What could not be read: nothing is said of it. */
+  /** The logs and other parts that could not be read. */
   readonly unread: readonly Unread[];
 }
 
@@ -146,7 +146,7 @@ function describeReset({
   return parts.length === 0 ? undefined : parts.join(", ");
 }
 
-/** From so many seconds on, the times of the logs are not this host's. */
+/** The smallest offset of the BMC's clock that a summary mentions. */
 const WORTH_TELLING_SECONDS = 60;
 
 /** One line for people: `last restart at …: watchdog expired, 12 boots; 4 of 30 events; …`. */

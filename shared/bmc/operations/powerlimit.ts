@@ -5,13 +5,13 @@ import { changeSetting } from "./read-back.ts";
 
 /** The power limit of a machine, in watts; a field that the BMC does not report is absent. */
 export interface PowerLimit {
-  /** The limit in force; absent where there is none. */
+  /** The limit in force; absent if there is none. */
   readonly watts?: number;
   /** What the machine draws now. */
   readonly consumedWatts?: number;
-  /** The lowest limit that the BMC takes. */
+  /** The lowest limit that the BMC accepts. */
   readonly minWatts?: number;
-  /** The highest. */
+  /** The highest limit that the BMC accepts. */
   readonly maxWatts?: number;
 }
 

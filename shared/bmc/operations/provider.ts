@@ -14,7 +14,7 @@ export type SessionWith<Name extends Capability> = SessionBase &
   Omit<Drivers, Capability> &
   Pick<Drivers, Name>;
 
-/** A BMC that answered and accepted the credentials, or that a hint says will (see `Provider.open`). */
+/** A session with a BMC that has accepted the credentials, or will do so according to a hint (see `Provider.open`). */
 export interface Session extends SessionWith<never>, Partial<Pick<Drivers, Capability>> {}
 
 export interface ProviderContext {
@@ -22,24 +22,24 @@ export interface ProviderContext {
   readonly log: Logger;
   /** This provider's part of an earlier hint; any value, validated by the provider. */
   readonly hint?: unknown;
-  /** The hint of the session that accepted a change of this operation: the session must be about the same machine. */
+  /** The hint of the session that made a change in this operation. The new session must be for the same machine. */
   readonly changed?: unknown;
   /** Called with every request. */
   readonly tracer?: Tracer;
-  /** Is told of every exchange, for a recording. */
+  /** Receives every exchange, for a recording. */
   readonly tap?: WireTap | undefined;
-  /** Called when the BMC first answers `open` in any way: a connection, a packet. */
+  /** Called when the BMC first answers in any way, for example with a TCP connection or a packet. */
   readonly onReached?: () => void;
-  /** Called when the BMC accepts a request that changes something, also one of several of a write. */
+  /** Called each time the BMC accepts a request that changes something. */
   readonly onAccepted?: () => void;
-  /** How the user sets an option of the connection, for errors; as in the inventory when absent. */
+  /** Names an option of the connection in errors, in the form that the user sets. Default: the form of the inventory. */
   readonly nameOption?: NameOption | undefined;
 }
 
 /** One way to talk to a BMC. */
 export interface Provider {
   readonly name: SessionProvider;
-  /** What a session may have beyond power and boot. A session of a BMC that lacks it throws `unsupported`. */
+  /** The capabilities beyond power and boot. An operation throws `unsupported` if the BMC itself lacks the capability. */
   readonly capabilities: ReadonlySet<Capability>;
   /**
    * Reaches the BMC and proves the credentials with as few round trips as the protocol allows, one attempt.
@@ -59,7 +59,7 @@ interface ProviderDefinition<Name extends Capability> {
   ): Promise<SessionWith<NoInfer<Name>>>;
 }
 
-/** A provider whose sessions have the drivers that it names, which the compiler checks. */
+/** Defines a provider. The compiler checks that its sessions have the drivers that it names. */
 export function defineProvider<const Name extends Capability>({
   name,
   capabilities,
@@ -68,7 +68,7 @@ export function defineProvider<const Name extends Capability>({
   return { name, capabilities: new Set<Capability>(capabilities), open };
 }
 
-/** How a provider makes each of its drivers of what a session has. */
+/** Functions that create a provider's drivers from the parts of a session. */
 export type DriverFactories<Parts> = {
   readonly [Name in DriverName]?: (parts: Parts) => Drivers[Name];
 };
@@ -77,7 +77,7 @@ type Made<Factories> = {
   readonly [Name in keyof Factories]: Factories[Name] extends (parts: never) => infer Driver ? Driver : never;
 };
 
-/** The drivers of one session. */
+/** Creates the drivers of one session. */
 export function makeDrivers<Parts, Factories extends DriverFactories<Parts>>(
   factories: Factories & DriverFactories<Parts>,
   parts: Parts,
@@ -86,7 +86,7 @@ export function makeDrivers<Parts, Factories extends DriverFactories<Parts>>(
   return Object.fromEntries(made.filter(([, driver]) => driver !== undefined)) as Made<Factories>;
 }
 
-/** What these drivers make possible beyond power and boot. */
+/** The capabilities beyond power and boot that these drivers provide. */
 export function capabilitiesOf<Factories extends DriverFactories<never>>(
   factories: Factories,
 ): readonly Extract<keyof Factories, Capability>[] {
@@ -94,11 +94,11 @@ export function capabilitiesOf<Factories extends DriverFactories<never>>(
   return CAPABILITIES.filter((name): name is Name => factories[name] !== undefined);
 }
 
-/** What is known of an open session and its BMC without a request. */
+/** Facts about an open session and its BMC that need no request. */
 export interface SessionDescription {
-  /** What the provider can do beyond power and boot; whether this BMC offers it may take a request to know. */
+  /** The provider's capabilities beyond power and boot. Finding out whether this BMC offers one may need a request. */
   readonly capabilities: readonly Capability[];
-  /** The level that the session asked for, if the protocol has such levels. */
+  /** The privilege level that the session requested, if the protocol has such levels. */
   readonly privilege?: SessionPrivilege;
   /** When the BMC's certificate expires, milliseconds since the epoch; absent without TLS. */
   readonly certificateExpiresMs?: number;

@@ -14,14 +14,14 @@ import {
   type UserRequest,
 } from "./user-port.ts";
 
-/** What a look at the BMC showed of the user. */
+/** The state of the user at the BMC. */
 interface Sight {
   readonly user?: BmcUser | undefined;
-  /** A name without a user, as some BMCs keep; it is filled like any other user. */
+  /** A deleted user whose name the BMC has kept. It is reused like any other user. */
   readonly husk?: BmcUser | undefined;
-  /** Absent where no password was to be tried. */
+  /** The result of a login with the new password; absent if none was tried. */
   readonly password?: PasswordTrial | undefined;
-  /** What is not as asked. */
+  /** What differs from the request. */
   readonly shortfall?: string | undefined;
 }
 
@@ -45,9 +45,9 @@ export async function putUser(port: UserPort, request: UserRequest): Promise<Use
     const seen = await look(port, request, delaysMs).catch((thrown: unknown) => {
       throw inDoubt(failure ? unread(failure, thrown) : thrown);
     });
-    // An untried password is as good as not set, after a failure; to set it again is harmless.
+    // After a failure, set a password again if it could not be tried, which is harmless.
     if (seen.shortfall === undefined && !(failure && seen.password === "unknown")) {
-      // Some BMCs refuse a password that is in use: an earlier call has set it.
+      // Some BMCs refuse a password that is already in use, so an earlier call may have set it.
       const isOld = failure && !failure.uncertain && request.mayBeSet === true;
       return report(request, before, seen, !isOld);
     }
@@ -62,7 +62,7 @@ export async function putUser(port: UserPort, request: UserRequest): Promise<Use
   }
 }
 
-/** The error of a write that did not do all, with what is proven of the password. */
+/** The error of an incomplete write, which says whether the password is known to be set. */
 function proven(
   port: UserPort,
   request: UserRequest,
@@ -76,7 +76,7 @@ function proven(
   return new BmcError(failure.class, failure.message, { cause: failure });
 }
 
-/** A write that was never sent, or ended with the call. */
+/** Whether the write was never sent, or the call was cancelled. */
 function isBeforeSending({ class: errorClass }: BmcError): boolean {
   return ["cancelled", "internal", "tls", "usage"].includes(errorClass);
 }
@@ -89,10 +89,10 @@ function isPlainRefusal({ class: errorClass, uncertain }: BmcError, { mayBeSet }
   return errorClass === "bmc" && !uncertain && mayBeSet === undefined;
 }
 
-/** What a BMC has refused is not on its way: one reading shows it, and costs one login. */
+/** The delays after a refusal. One reading is enough, because nothing is in progress, and each reading costs a login. */
 const AT_ONCE = [0] as const;
 
-/** The failure of a write that cannot be looked at. */
+/** The error of a failed write whose result cannot be read. */
 function unread(failure: BmcError, thrown: unknown): BmcError {
   const message = `${failure.message}; whether the BMC has changed the user cannot be read: ${BmcError.from(thrown).message}`;
   return new BmcError(failure.class, message, { cause: failure });
@@ -126,7 +126,7 @@ async function firstSight(port: UserPort, request: UserRequest): Promise<Sight> 
   }
 }
 
-/** What has to be sent. Throws `usage` for what cannot be. */
+/** The changes to send. Throws `usage` if the request is impossible. */
 function missing(port: UserPort, request: UserRequest, sight: Sight): UserChange {
   const { name, password, role, mustExist } = request;
   const { user } = sight;
@@ -159,7 +159,7 @@ async function write(
 ): Promise<void> {
   const existing = user ?? husk;
   if (existing) {
-    // A password is not tried before each repetition: accounts lock.
+    // Do not try the password before each retry, because failed logins lock accounts.
     const isDone = async () => {
       const found = findUser(await port.list(), name);
       return change.password === undefined && found?.enabled === true && found.role === change.role;
@@ -171,7 +171,7 @@ async function write(
   }
 }
 
-/** Looks, and looks again when it is not as asked. */
+/** Reads the user until it matches the request or the delays are used up. */
 async function look(port: UserPort, request: UserRequest, delaysMs: Delays): Promise<Sight> {
   const isDone = ({ shortfall }: Sight) => shortfall === undefined;
   const sight = await awaitState(delaysMs, port, () => glance(port, request), isDone);
@@ -200,7 +200,7 @@ function shortfallOf(user: BmcUser, role: UserRequest["role"], trial: Sight["pas
   return `the BMC accepted a new password of user ${user.name} and does not have it`;
 }
 
-/** The users, by a login with the new password; undefined where it is refused, and then the old one is back. */
+/** Lists the users after a login with the new password; undefined if it is refused, after which the old one is used again. */
 async function listAnew(port: UserPort, { password }: UserRequest): Promise<readonly BmcUser[] | undefined> {
   await port.logInWith(password);
   try {
@@ -212,7 +212,7 @@ async function listAnew(port: UserPort, { password }: UserRequest): Promise<read
   }
 }
 
-/** The connection's own new password is refused: one login with the old one shows which is in force. */
+/** Logs in once with the old password, to find out which one is in force after the connection's own new one was refused. */
 async function ownRefused(port: UserPort, request: UserRequest): Promise<Sight> {
   const { name } = request;
   try {
@@ -256,7 +256,7 @@ function report(
   return { ...defined({ before, after }), changed, summary };
 }
 
-/** What goes wrong after a write leaves open whether it was carried out; it is no reason to try elsewhere. */
+/** Marks an error after a write as uncertain, so that the write is not tried with another provider. */
 function inDoubt(thrown: unknown): BmcError {
   const error = BmcError.from(thrown);
   const errorClass = error.class === "unsupported" ? "verify" : error.class;

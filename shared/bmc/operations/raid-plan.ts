@@ -4,7 +4,7 @@ import { nearestName } from "../../nearest-name.ts";
 import { incompleteList } from "./unread.ts";
 
 export const RAID_LEVELS = ["RAID0", "RAID1", "RAID5", "RAID6", "RAID10"] as const;
-/** A level that volumes can be created with. */
+/** A RAID level for new volumes. */
 export type RaidLevel = (typeof RAID_LEVELS)[number];
 
 /** A volume as the BMC reports it. */
@@ -15,9 +15,9 @@ export interface RaidVolume {
   readonly id: string;
   /** Empty if the BMC reports none. */
   readonly name: string;
-  /** The name that was given to it, if the BMC keeps that apart from its own. */
+  /** The name that a user gave the volume, if the BMC stores it separately. */
   readonly displayName?: string;
-  /** The BMC's name of the RAID level; absent if it reports none. */
+  /** The BMC's name for the RAID level; absent if it reports none. */
   readonly level?: string;
   /** IDs of its drives. */
   readonly drives: readonly string[];
@@ -43,19 +43,19 @@ export interface RaidController {
   readonly levels?: readonly string[];
   readonly drives: readonly RaidDrive[];
   readonly volumes: readonly RaidVolume[];
-  /** Why it could not be read; it may have drives and volumes all the same. */
+  /** Why the controller could not be read, although it may have drives and volumes. */
   readonly unread?: string;
 }
 
-/** A volume that is wanted. */
+/** A request for a volume. */
 export interface WantedVolume {
-  /** Its name, by which it is found again. */
+  /** The name, by which the volume can be found later. */
   readonly name: string;
-  /** Its level. */
+  /** The RAID level. */
   readonly level: RaidLevel;
-  /** How many drives, or the IDs of the drives. */
+  /** The number of drives, or their IDs. */
   readonly drives: number | readonly string[];
-  /** Its size in bytes; without one it uses all space of its drives. */
+  /** The size in bytes. Default: all space of the drives. */
   readonly bytes?: number;
   /** The type of its drives. */
   readonly media?: "SSD" | "HDD";
@@ -69,7 +69,7 @@ export interface NewVolume {
   readonly level: RaidLevel;
   /** IDs of its drives. */
   readonly drives: readonly string[];
-  /** Serial numbers of the drives that report one, by ID: another drive in their place may hold data. */
+  /** The drives' serial numbers by ID, if reported, because another drive in the same place may contain data. */
   readonly serialNumbers?: Readonly<Record<string, string>>;
   readonly bytes?: number;
 }
@@ -82,13 +82,13 @@ interface VolumePlan {
 interface LevelRule {
   readonly fewest: number;
   readonly most: number;
-  /** Drives come in groups of as many. */
+  /** The number of drives must be a multiple of this. */
   readonly step: number;
-  /** How many drives' worth of space `count` drives give. */
+  /** Returns the usable space of `count` drives, in units of one drive. */
   readonly usable: (count: number) => number;
 }
 
-/** SNIA Common RAID Disk Data Format. RAID1 mirrors two drives: more copies are vendors' extensions. */
+/** The rules of the levels (SNIA Common RAID Disk Data Format). RAID1 mirrors two drives; more copies are vendors' extensions. */
 const RULES: Readonly<Record<RaidLevel, LevelRule>> = {
   RAID0: { fewest: 1, most: 128, step: 1, usable: (count) => count },
   RAID1: { fewest: 2, most: 2, step: 1, usable: () => 1 },
@@ -97,10 +97,10 @@ const RULES: Readonly<Record<RaidLevel, LevelRule>> = {
   RAID10: { fewest: 4, most: 128, step: 2, usable: (count) => count / 2 },
 };
 
-/** Controllers round sizes to stripes and keep some space for themselves. */
+/** The tolerance for sizes, because controllers round to stripes and reserve some space. */
 const SIZE_TOLERANCE = 0.02;
 
-/** The problem of a level with as many drives, if there is one. */
+/** Explains why a level cannot have this number of drives; undefined if it can. */
 export function driveCountProblem(level: RaidLevel, count: number): string | undefined {
   const { fewest, most, step } = RULES[level];
   if (fewest === most && count !== fewest) return `${level} has ${fewest} drives, not ${count}`;
@@ -158,7 +158,7 @@ function chooseController(
   id: string | undefined,
 ): RaidController {
   if (id !== undefined) return namedController(controllers, id);
-  // It may be the only one that fits, or one of several.
+  // An unread controller might also fit.
   throwUnread(controllers, "; name the controller to use");
   const able = controllers.filter(
     ({ levels, drives }) =>
@@ -171,7 +171,7 @@ function chooseController(
   throw new BmcError("usage", `the machine has several RAID controllers, name one of ${ids}`);
 }
 
-/** What is not found among those that can be read may be there all the same. */
+/** Throws if a controller could not be read, because it may have the volume or drives that were not found. */
 function throwUnread(controllers: readonly RaidController[], hint = ""): void {
   const unread = controllers.flatMap(({ id, unread }) =>
     unread === undefined ? [] : [{ name: `RAID controller ${id}`, reason: unread }],
@@ -179,7 +179,7 @@ function throwUnread(controllers: readonly RaidController[], hint = ""): void {
   if (unread.length > 0) throw incompleteList(`not all RAID controllers can be read${hint}`, unread);
 }
 
-/** Throws `usage` if there is no such controller. */
+/** Finds a controller by ID. Throws `usage` if there is none. */
 function namedController(controllers: readonly RaidController[], id: string): RaidController {
   const found = controllers.find((controller) => controller.id === id && controller.unread === undefined);
   if (found) return found;
@@ -273,12 +273,12 @@ function isSize(bytes: number | undefined, asked: number | undefined): boolean {
   return bytes !== undefined && Math.abs(bytes - asked) <= asked * SIZE_TOLERANCE;
 }
 
-/** Whether it has this name: makers that give a volume a name of their own show the asked one as its display name. */
+/** Whether a volume has this name. Some vendors choose the name themselves and show the requested one as display name. */
 function isNamed({ name, displayName }: RaidVolume, asked: string): boolean {
   return displayName === asked || name === asked;
 }
 
-/** Whether a volume is the one that was to be created. */
+/** Whether a volume is the one that the request created. */
 export function isCreated(volume: RaidVolume, { name, level, drives, bytes }: NewVolume): boolean {
   return (
     isNamed(volume, name) &&
@@ -288,7 +288,7 @@ export function isCreated(volume: RaidVolume, { name, level, drives, bytes }: Ne
   );
 }
 
-/** Whether it is the volume that was read before: BMCs give the ID of a deleted volume to another, and other IDs to those left. */
+/** Whether two readings show the same volume. IDs do not prove it, because BMCs may reassign them after a deletion. */
 export function isSameVolume(one: RaidVolume, other: RaidVolume): boolean {
   return (
     one.controller === other.controller &&

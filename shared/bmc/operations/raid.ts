@@ -61,9 +61,9 @@ export interface RaidClearRequest {
 
 /** How long a change of volumes may take. */
 export interface RaidLimits {
-  /** For all requests and their tasks together, milliseconds. */
+  /** The time for all requests and their tasks together, in milliseconds. */
   readonly changeMs: number;
-  /** From the end of each task until the volumes show it, a restart of the BMC included, milliseconds. */
+  /** The time from the end of each task until the volumes show the change, including a restart of the BMC, in milliseconds. */
   readonly verifyMs: number;
 }
 
@@ -168,7 +168,7 @@ async function prepareDeletion(
   return await withoutPending(access, { before, changes }, signal);
 }
 
-/** A change that waits for the next boot is not sent a second time. */
+/** Throws if a change is already waiting for the next boot, so that it is not sent twice. */
 async function withoutPending(
   { read }: RaidAccess,
   prepared: Prepared,
@@ -253,12 +253,12 @@ interface Goal {
   readonly change: RaidChange;
   readonly what: string;
   readonly staged: boolean;
-  /** The request's answer was lost, or how its task ended is not known. */
+  /** Set if the request's answer was lost, or if the end of its task is unknown. */
   readonly lost: BmcError | undefined;
   readonly verifyMs: number;
 }
 
-/** Reads the volumes until they show the change, unless that waits for the next boot. */
+/** Reads the volumes until they show the change, unless it waits for the next boot. */
 async function verify(
   { clock, look, sleep, progress }: RaidAccess,
   { change, what, staged, lost, verifyMs }: Goal,

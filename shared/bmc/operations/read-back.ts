@@ -13,21 +13,21 @@ export type Delays = readonly [number, ...number[]];
 export const READ_BACK_MS = {
   /** Settings of the BMC and the machine, logs, keys, LEDs. */
   setting: [0, 500, 1_500, 3_000],
-  /** Images: Dell keeps a stale "Inserted" for some seconds after an eject; others take as long to show an image. */
+  /** Virtual media. Dell's BMCs report an ejected image for some seconds; others take as long to report a new one. */
   media: [0, 3_000, 3_000],
-  /** Accounts. A password is tried at every reading, so that there are few: accounts lock. */
+  /** Accounts. Each reading tries a password, so there are few, because failed logins lock accounts. */
   account: [0, 3_000],
-  /** A change that the answer denies in part: what was as asked already is shown at once. */
+  /** A change that the BMC accepted and denied in the same response. A setting that was already as wanted shows at once. */
   denied: [0, 1_000],
 } as const satisfies Readonly<Record<string, Delays>>;
 
-/** What a driver read. A driver answers undefined where the state cannot be read back; here that is `unsupported`. */
+/** Returns a state that a driver has read. Throws `unsupported` if the driver cannot read it and returned undefined. */
 export function reported<State>(what: string, state: State | undefined): State {
   if (state === undefined) throw new BmcError("unsupported", `the ${what} cannot be read back`);
   return state;
 }
 
-/** BMCs take a while to apply a change: reads after each of these delays until the state is as asked. */
+/** Reads after each of the delays until the state is as wanted, because BMCs take a while to apply a change. */
 export async function awaitState<State>(
   delaysMs: Delays,
   port: { sleep(ms: number): Promise<void> },
@@ -74,7 +74,7 @@ export function isFinal(error: BmcError): boolean {
   return error.class === "auth" ? error.refused === "login" : ["cancelled", "internal"].includes(error.class);
 }
 
-/** What a setting was and is. */
+/** A setting before and after a change. */
 export interface Change<State> {
   readonly before: State;
   readonly after: State;
@@ -86,18 +86,18 @@ interface AskedSetting<State> {
   readonly asked: string;
   readonly isSet: (state: State) => boolean;
   readonly describe: (state: State) => string;
-  /** Throws if it cannot be set in this state. */
+  /** Throws if the setting cannot be changed in this state. */
   readonly check?: (before: State) => void;
 }
 
 interface SettingPort<State> {
-  /** Undefined where it cannot be read back. */
+  /** Reads the setting. */
   read(): Promise<State>;
   write(patience: Patience): Promise<void>;
-  /** What stands for a state that cannot be read; absent where the setting is not changed without having been read. */
+  /** Returns a substitute for a state that cannot be read; absent if the setting must be read before it is changed. */
   repairing?(): State;
   sleep(ms: number): Promise<void>;
-  /** Makes the next write carry what some BMCs silently need. See `SessionBase.insist`. */
+  /** Adds to the next write what some BMCs need without saying so. See `SessionBase.insist`. */
   insist?(): (() => void) | undefined;
 }
 
@@ -123,12 +123,12 @@ export async function changeSetting<State>(
   return { before, after: await writeSetting({ ...port, read }, setting), changed: true };
 }
 
-/** Whether a reading failed although the BMC has the setting: to write it may be the cure. */
+/** Whether a failed read may be fixed by writing the setting, because the BMC has it. */
 function isRepairable(thrown: unknown): boolean {
   return ["bmc", "protocol", "state"].includes(BmcError.from(thrown).class);
 }
 
-/** Reads a setting; undefined where that fails and to write it may be the cure. */
+/** Reads a setting; undefined if that fails and writing the setting may fix it. */
 export function readIfPossible<State>(read: () => Promise<State>): Promise<State | undefined> {
   return read().catch((thrown: unknown) => {
     if (!isRepairable(thrown)) throw thrown;
@@ -171,12 +171,12 @@ export async function writeSetting<State>(
   return after;
 }
 
-/** Whether the BMC accepted a write and denied it, or a part of it, in the same answer. */
+/** Whether the BMC accepted a write and denied all or part of it in the same response. */
 export function isDenial(error: BmcError): boolean {
   return error.uncertain && error.class === "verify" && !(error instanceof EndUnknown);
 }
 
-/** The failure of a write that the state does not show: what the BMC has, after its own words or what became of the answer. */
+/** The error of a write that the state does not show. Says what the BMC has, and its own error or why the answer was lost. */
 export function unverified(has: string, lost: BmcError | undefined): BmcError {
   if (!lost) return new BmcError("verify", has);
   const uncertain = !isDenial(lost);
@@ -212,7 +212,7 @@ function isRead<State>(state: State): state is Exclude<State, undefined> {
 /** Errors after which the state says nothing about the write. */
 const LOCAL: readonly ErrorClass[] = ["cancelled", "internal", "tls", "usage"];
 
-/** Writes once. Returns every answer that the state may disprove. After a refused login, nothing can be read. */
+/** Writes once. Returns any error that reading the state may disprove; throws others, such as a refused login. */
 export async function answerTo(write: () => Promise<void>): Promise<BmcError | undefined> {
   const error = await caught(write);
   if (!error) return undefined;
@@ -220,14 +220,14 @@ export async function answerTo(write: () => Promise<void>): Promise<BmcError | u
   return error;
 }
 
-/** Writes once. A refusal that the state may disprove is returned; what another provider or account could do is thrown. */
+/** Writes once. Returns a refusal that reading the state may disprove; throws one that another provider or account may avoid. */
 export async function refusalOf(write: () => Promise<void>): Promise<BmcError | undefined> {
   const error = await answerTo(write);
   if (error && ["auth", "unsupported"].includes(error.class)) throw error;
   return error;
 }
 
-/** How a call failed; undefined if it did not. */
+/** Returns the error of a call; undefined if it succeeded. */
 export async function caught(work: () => Promise<unknown>): Promise<BmcError | undefined> {
   try {
     await work();
@@ -258,7 +258,7 @@ export async function once(send: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Sends what does something again each time: a lost answer is an error, never a second try. */
+/** Sends a request that is not idempotent. A lost answer is an error and is never retried. */
 export async function sendOnce(send: () => Promise<void>, mayHave: string): Promise<void> {
   const lost = await uncertainty(send);
   if (!lost) return;

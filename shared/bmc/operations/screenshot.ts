@@ -3,9 +3,9 @@ import { describeOffer, type OfferedDriver } from "./finding.ts";
 
 /** A picture of the machine's screen. */
 export interface Screenshot {
-  /** Such as `image/png`. */
+  /** The media type, such as `image/png`. */
   readonly mediaType: string;
-  /** The file. */
+  /** The content of the image file. */
   readonly bytes: Uint8Array;
 }
 

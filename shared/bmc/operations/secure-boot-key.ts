@@ -4,20 +4,20 @@ import { defined } from "../../defined.ts";
 
 /** The key databases of UEFI Secure Boot (UEFI 2.10 section 32.4). */
 export const SECURE_BOOT_DATABASES = ["pk", "kek", "db", "dbx"] as const;
-/** Platform key, key exchange keys, allowed and forbidden signatures. */
+/** A key database: platform key, key exchange keys, allowed signatures or forbidden signatures. */
 export type SecureBootDatabase = (typeof SECURE_BOOT_DATABASES)[number];
 
 /** A key as the BMC lists it; a field that it does not report is absent. */
 export interface SecureBootKey {
   readonly database: SecureBootDatabase;
   readonly kind: "certificate" | "signature";
-  /** The BMC's own, unique among the keys of its kind in the database; a deletion may give new ones. */
+  /** The BMC's ID, unique among keys of the same kind in the database. A deletion may change the IDs of other keys. */
   readonly id: string;
   /** SHA-256 of a certificate, or the value of a signature, in lower-case hex. */
   readonly fingerprint?: string;
   /** Common name of a certificate. */
   readonly subject?: string;
-  /** Common name of who signed it. */
+  /** Common name of the certificate's issuer. */
   readonly issuer?: string;
   /** When the certificate expires, ISO 8601. */
   readonly notAfter?: string;
@@ -43,7 +43,7 @@ export function titleOf(database: SecureBootDatabase): string {
   return database.startsWith("d") ? database : database.toUpperCase();
 }
 
-/** What of a certificate tells it from others. */
+/** The facts that identify a certificate. */
 export interface CertificateIdentity {
   /** SHA-256 in lower-case hex. */
   readonly fingerprint: string;
@@ -54,7 +54,7 @@ export interface CertificateIdentity {
   readonly notAfter?: string;
 }
 
-/** Reads one certificate in PEM; undefined if it is none. */
+/** Reads a certificate in PEM; undefined if the text is not one. */
 export function readCertificate(pem: string): CertificateIdentity | undefined {
   const { X509Certificate: Certificate } = process.getBuiltinModule("node:crypto");
   try {
@@ -71,7 +71,7 @@ export function readCertificate(pem: string): CertificateIdentity | undefined {
 
 const LARGEST_PEM = 65_536;
 
-/** One certificate in PEM, ready to be enrolled. Throws `usage` for anything else. */
+/** Creates a key from a certificate in PEM. Throws `usage` for other text. */
 export function newCertificate(pem: string, owner: string | undefined): NewSecureBootKey {
   const refuse = (problem: string) => new BmcError("usage", problem);
   if (pem.length > LARGEST_PEM) throw refuse(`the certificate is larger than ${LARGEST_PEM} bytes`);
@@ -87,7 +87,7 @@ export function newCertificate(pem: string, owner: string | undefined): NewSecur
   return { kind: "certificate", pem: `${block}\n`, fingerprint, ...defined({ subject, notAfter, owner }) };
 }
 
-/** Whether the BMC lists the key that is to be enrolled. Without its bytes, a certificate is its name and its end. */
+/** Whether a listed key is the new one. Without a fingerprint, names and expiry time identify a certificate. */
 export function isNewKey(listed: SecureBootKey, key: NewSecureBootKey): boolean {
   if (listed.kind !== key.kind) return false;
   if (listed.fingerprint !== undefined) return listed.fingerprint === key.fingerprint;

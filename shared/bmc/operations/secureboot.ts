@@ -127,7 +127,7 @@ async function setSecureBoot(port: SecureBootPort, enabled: boolean): Promise<Se
   return { ...change, summary: `${change.changed ? "" : "already "}${describeSecureBoot(change.after)}` };
 }
 
-/** The keys themselves change when the firmware runs: only then can their effect be read. */
+/** Sends a reset of keys. The result cannot be read back, because the firmware changes the keys at the next boot. */
 async function resetKeys(
   port: SecureBootPort,
   keys: SecureBootKeys,

@@ -21,17 +21,17 @@ import { describeUnread, incompleteList, throwIfNoneRead, type Unread } from "./
 /** The keys of one or several databases. */
 export interface SecureBootKeyList {
   readonly keys: readonly SecureBootKey[];
-  /** What the BMC lists and could not be read. */
+  /** The keys that the BMC lists but that could not be read. */
   readonly unread?: readonly Unread[];
 }
 
-/** How keys are changed. */
+/** Options for changing keys. */
 export interface SecureBootKeyOptions {
   /** Send the change also in user or deployed mode, where the firmware may reject keys without a signature. */
   readonly allowUserMode?: boolean;
 }
 
-/** What decides whether the firmware takes other keys. */
+/** The facts that decide whether the firmware accepts new keys. */
 export interface SecureBootKeyRules {
   readonly mode?: SecureBootMode;
   /** The BIOS attribute that selects between the vendor's keys and others, on makes that have one. */
@@ -237,7 +237,7 @@ async function deleteKey(
   checkRules(await port.rules(), options);
   const what = describeSecureBootKey(found);
   port.progress(`deleting ${what}`);
-  // IDs may be given anew, so that the key is what it says and not where it was.
+  // Compare the content, because IDs may change.
   const numberOf = ({ keys }: SecureBootKeyList) => keys.filter((each) => isSameKey(each, found)).length;
   const most = numberOf(list) - 1;
   const after = await writeSetting(
@@ -256,7 +256,7 @@ async function deleteKey(
   );
 }
 
-/** The key with this ID or fingerprint; undefined if the database, wholly read, has none. */
+/** Finds the key with this ID or fingerprint; undefined if there is none in a database that was read completely. */
 function findKey(
   { keys, unread }: SecureBootKeyList,
   database: SecureBootDatabase,

@@ -7,24 +7,24 @@ import { throwIfNoneRead } from "./unread.ts";
 
 /** One entry of the event log. */
 export interface SelEntry {
-  /** The BMC's own; a clearing gives new ones. */
+  /** The BMC's ID of the entry. Clearing the log restarts the IDs. */
   readonly id: string;
-  /** ISO 8601; absent if the entry has no time, or that of a clock which was never set. */
+  /** The time in ISO 8601; absent if the entry has none or the BMC's clock was not set. */
   readonly at?: string;
   /** Absent if the BMC does not report it. */
   readonly severity?: "ok" | "warning" | "critical";
-  /** In the BMC's words; of an entry that could not be read, why. */
+  /** The BMC's message, or why the entry could not be read. */
   readonly message: string;
-  /** True if the BMC lists the entry, or entries, and it could not be read. */
+  /** True if the BMC lists one or more entries here that could not be read. */
   readonly unread?: true;
 }
 
-/** What stands for an entry, or the rest of the log, that could not be read. */
+/** Creates a placeholder for an entry, or the rest of the log, that could not be read. */
 export function unreadEntry(id: string, reason: string): SelEntry {
   return { id, message: `not read: ${reason}`, unread: true };
 }
 
-/** How the event log is listed. */
+/** Options for listing the event log. */
 export interface SelOptions {
   /**
    * Whether the messages have the names of sensors where the BMC keeps them apart from the log, which costs IPMI up to
@@ -95,7 +95,7 @@ function portOf({ read, write, sleep, progress }: Access<SelDrivers>, signal: Ab
  */
 const CLEARING = /\b(log|sel|iml)\b.{0,40}\bcleared\b/i;
 
-/** The entries; throws if none can be read of a list that is not complete. */
+/** Returns the entries. Throws if the list is incomplete and has no readable entry. */
 function someOf(entries: readonly SelEntry[]): readonly SelEntry[] {
   const unread = entries.filter((entry) => entry.unread);
   throwIfNoneRead(
@@ -121,7 +121,7 @@ export async function clearSel(port: SelPort): Promise<SelReport> {
   const isDone = (entries: readonly SelEntry[] | undefined) =>
     entries !== undefined && remaining(entries).length === 0;
   const failure = await answerTo(() => port.clear({ isDone: async () => isDone(await listed(port)) }));
-  // The log decides, whatever the answer was.
+  // The log shows the result, whatever the response was.
   const delays = failure && !failure.uncertain ? READ_BACK_MS.denied : READ_BACK_MS.setting;
   const after = await awaitState(delays, port, () => listed(port), isDone).catch((thrown: unknown) => {
     throw failure ?? thrown;
@@ -145,7 +145,7 @@ export async function planClearSel(port: SelPort): Promise<Plan<number | undefin
   return { before: before?.length, steps: before && isCleared(before) ? [] : [await port.plan()] };
 }
 
-/** Undefined for a log that is there and cannot be listed, which clearing may be the cure for. */
+/** Lists the entries; undefined if that fails although the BMC has a log, which clearing may fix. */
 async function listed(port: SelPort): Promise<readonly SelEntry[] | undefined> {
   try {
     return await port.list();
@@ -157,7 +157,7 @@ async function listed(port: SelPort): Promise<readonly SelEntry[] | undefined> {
   }
 }
 
-/** Empty, or with nothing in it but that it was cleared. */
+/** Whether the log is empty or only says that it was cleared. */
 function isCleared(entries: readonly SelEntry[]): boolean {
   return entries.length === 0 || (entries.length === 1 && entries.every(isClearing));
 }
@@ -170,7 +170,7 @@ function isClearing({ message }: SelEntry): boolean {
   return CLEARING.test(message);
 }
 
-/** IDs are given anew after a clearing, so an entry is what it says and when. */
+/** Identifies an entry by time and message, because clearing the log restarts the IDs. */
 function identity({ at, message }: SelEntry): string {
   return `${at ?? ""} ${message}`;
 }

@@ -7,7 +7,7 @@ export const SENSOR_KINDS = ["temperature", "fan", "voltage", "current", "power"
 export type SensorKind = (typeof SENSOR_KINDS)[number];
 
 export const SENSOR_HEALTHS = ["ok", "warning", "critical", "unknown"] as const;
-/** What the BMC, or a threshold, says of a reading; a sensor without a reading has none, which is unknown. */
+/** The health of a reading according to the BMC or a threshold; `unknown` for a sensor without a reading. */
 export type SensorHealth = (typeof SENSOR_HEALTHS)[number];
 
 export const SENSOR_STATES = ["absent", "disabled", "unavailable", "not read"] as const;
@@ -17,7 +17,7 @@ export const SENSOR_STATES = ["absent", "disabled", "unavailable", "not read"] a
  */
 export type SensorState = (typeof SENSOR_STATES)[number];
 
-/** The limits of a sensor in its unit; those that it does not have are absent. */
+/** The thresholds of a sensor, in its unit. Thresholds that it does not have are absent. */
 export interface SensorThresholds {
   /** Below it the part cannot work or is damaged. */
   readonly lowerFatal?: number;
@@ -69,11 +69,11 @@ export const sensorOperations = defineOperations({
     getSensors: (signal: AbortSignal): Promise<readonly SensorReading[]> =>
       run(signal, ({ read }) => read(({ sensors }) => sensors.read(signal))),
   }),
-  // Reading them all takes a second or more with IPMI.
+  // With IPMI, reading all sensors would take a second or more.
   check: async ({ read }, signal) => describeOffer(await read(({ sensors }) => sensors.offered(signal))),
 });
 
-/** A summary names as many sensors of a health. */
+/** The most sensors of each health that a summary names. */
 const MOST_NAMED = 5;
 
 /** For people: `62 sensors: 61 ok, 1 critical: Fan 3 (0 RPM)`. */

@@ -1,7 +1,7 @@
 import { isIPv4 } from "node:net";
 import { BmcError } from "../../contract/bmc-error.ts";
 
-/** What a certificate signing request is to name. */
+/** The names for a certificate signing request. */
 export interface SigningRequestNames {
   /** The BMC's name or address. */
   readonly commonName: string;
@@ -41,7 +41,7 @@ export function checkSigningRequest(text: string, names: SigningRequestNames): s
   return `${pem}\n`;
 }
 
-/** A DER sequence that takes all bytes (X.690 section 8.1.3), as a request of 128 to 65535 bytes. */
+/** Whether all bytes are one DER sequence of 128 to 65535 bytes (X.690 section 8.1.3), which a request is. */
 function isSequence(der: Buffer): boolean {
   if (der.length < 4 || der[0] !== 0x30) return false;
   if (der[1] === 0x81) return der.length === 3 + der.readUInt8(2);

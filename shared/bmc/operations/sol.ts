@@ -6,7 +6,7 @@ import { awaitState, READ_BACK_MS } from "./read-back.ts";
 export interface SolDriver extends OfferedDriver {
   /** The instances in use; undefined where the BMC cannot say. */
   active(signal: AbortSignal): Promise<readonly number[] | undefined>;
-  /** Ends these instances, or without any given all that are in use; that one is not in use is success. */
+  /** Ends these instances. Default: all that are in use. Succeeds if an instance is not in use. */
   deactivate(signal: AbortSignal, instances?: readonly number[]): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ function portOf({ read, write, sleep }: Access<SolDrivers>, signal: AbortSignal)
   };
 }
 
-/** Ends the sessions that are open and sees that they are, where the BMC can say. */
+/** Ends the open sessions, and verifies that they have ended if the BMC can report it. */
 export async function deactivateSol(port: SolPort): Promise<SolReport> {
   const before = await port.active();
   if (before === undefined) {

@@ -87,7 +87,7 @@ export function isCapability(name: DriverName): name is Capability {
   return name !== "power" && name !== "boot";
 }
 
-/** What a BMC can be asked for without using it. */
+/** The capabilities whose availability can be checked without using them. */
 export type OfferedCapability = "sol" | "nmi" | "screenshot";
 
 type Intersection<Union> = (Union extends unknown ? (member: Union) => void : never) extends (

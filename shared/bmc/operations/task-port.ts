@@ -1,10 +1,10 @@
-/** What a write started in the background, such as a task or a job. Only the provider that returned it can read it. */
+/** Background work that a write started, such as a task or a job. Only the provider that returned it can read it. */
 export interface StartedTask {
-  /** For people: its path. */
+  /** The path of the task, for people. */
   readonly name: string;
 }
 
-/** A BMC's task or job as it was read. */
+/** A reading of a BMC's task or job. */
 export interface OperationTask {
   /**
    * `staged`: it waits for the machine's next boot. `gone`: the BMC does not know it any more, as after a restart. `unknown`: what
@@ -14,10 +14,10 @@ export interface OperationTask {
   /** The BMC's word for the state, such as `Exception`. */
   readonly word?: string;
   readonly percent?: number;
-  /** The BMC's last words. */
+  /** The last message of the BMC. */
   readonly message?: string;
-  /** How long the BMC asked to wait before the next look. */
+  /** How long the BMC asks to wait before the next read. */
   readonly retryAfterMs?: number;
-  /** No look has shown it so far: the BMC may still be making it. */
+  /** True if no read has found the task so far: the BMC may still be creating it. */
   readonly isMissing?: true;
 }

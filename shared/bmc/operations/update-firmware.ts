@@ -20,13 +20,13 @@ import { incompleteList } from "./unread.ts";
 
 /** How long an update may take. */
 export interface UpdateLimits {
-  /** For upload and task together, milliseconds. */
+  /** The time for upload and task together, in milliseconds. */
   readonly updateMs: number;
-  /** From the end of the task until the inventory shows the version, a restart of the BMC included, milliseconds. */
+  /** The time from the end of the task until the inventory shows the version, including a restart of the BMC, in milliseconds. */
   readonly verifyMs: number;
 }
 
-/** How far an update has come: the BMC works on it, or its task has ended. */
+/** The stage of an update: sent to the BMC, or ended according to its task. */
 export type UpdateStage = "sent" | "ended";
 
 /** Result of an update. */
@@ -108,7 +108,7 @@ export async function updateFirmware(
   return verifyUpdate(access, goal, limits.verifyMs, signal);
 }
 
-/** What a task said whose end proves nothing, for the reason of a failed verification. */
+/** The message of a task whose end proves nothing, for the error of a failed verification. */
 function saidAtEnd(end: OperationTask | undefined): string {
   return end?.state === "unknown" ? `; the end of its task is unknown: ${saidBy(end)}` : "";
 }
@@ -122,7 +122,7 @@ function notSentAgain(lost: BmcError): BmcError {
   });
 }
 
-/** The BMC has answered: it is busy, refuses what it offers, or denies what it accepts. */
+/** The classes of errors that show that the BMC has answered: it was busy, refused the request or denied it. */
 const ANSWERED: readonly ErrorClass[] = ["auth", "busy", "unsupported", "verify"];
 
 /** The targets in the order asked for, or all. Throws `usage` for an ID that the BMC does not have. */
@@ -181,15 +181,15 @@ interface Goal {
   readonly before: readonly FirmwareItem[];
   readonly request: FirmwareRequest;
   readonly staged: boolean;
-  /** Its task has ended well. */
+  /** Whether the update's task has succeeded. */
   readonly isDone: boolean;
-  /** The update's answer was lost. */
+  /** Set if the answer to the update was lost. */
   readonly lost: BmcError | undefined;
   /** What its task said, if that does not say whether it succeeded. */
   readonly said: string;
 }
 
-/** What a look at the inventory found. */
+/** A reading of the inventory. */
 interface Sight {
   /** The targets, or all; in place of a target that is gone, what replaced it. */
   readonly after: readonly FirmwareItem[];
@@ -215,7 +215,7 @@ function changesIn({ after, change }: Sight, { targets }: FirmwareRequest): Firm
   return change.changed.filter(({ to }) => after.some(({ id }) => id === to.id));
 }
 
-/** Reads the inventory until it shows the update, unless that waits for the next boot. */
+/** Reads the inventory until it shows the update, unless the update waits for the next boot. */
 async function verifyUpdate(
   { clock, look, sleep, progress }: FirmwareAccess,
   goal: Goal,
@@ -236,7 +236,7 @@ async function verifyUpdate(
       const { after } = sight;
       const changes = changesIn(sight, request);
       const isWhole = after.length >= before.length && isThere(after, request);
-      // What is new alone may have been missing in the list before.
+      // A new component alone proves nothing, because the earlier list may have lacked it.
       const isProven = changes.some(({ from }) => from !== undefined) || (goal.isDone && changes.length > 0);
       if (request.version === undefined ? isProven : isWhole) {
         const summary = `firmware updated: ${describeChanges(changes)}`;

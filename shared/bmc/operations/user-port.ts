@@ -9,11 +9,11 @@ export type UserRole = "administrator" | "operator" | "readonly";
 
 /** A user of the BMC. */
 export interface BmcUser {
-  /** The BMC's own: a slot number or a resource path. */
+  /** The BMC's ID of the user: a slot number or a resource path. */
   readonly id: string;
   /** The name to log in with. */
   readonly name: string;
-  /** `none` may do nothing; `unknown` is a role of the vendor. */
+  /** The role. `none` has no rights; `unknown` is a vendor's role. */
   readonly role: UserRole | "none" | "unknown";
   /** Whether it may log in. */
   readonly enabled: boolean;
@@ -21,7 +21,7 @@ export interface BmcUser {
   readonly unread?: string;
 }
 
-/** What stands for an account, or accounts, that the BMC lists and that could not be read. */
+/** Creates a placeholder for one or more accounts that the BMC lists but that could not be read. */
 export function unreadUser(id: string, reason: string): BmcUser {
   return { id, name: "", role: "unknown", enabled: false, unread: reason };
 }
@@ -32,13 +32,13 @@ export interface NewUser {
   readonly role: UserRole;
 }
 
-/** What is to change; what is absent stays as it is. */
+/** The fields to change. Absent fields stay as they are. */
 export interface UserChange {
   readonly password?: Secret;
   readonly role?: UserRole;
 }
 
-/** Result of a login with a user's password; `unknown` where the BMC offers no way to try. */
+/** Result of a login with a user's password; `unknown` if the BMC offers no way to try it. */
 export type PasswordTrial = "accepted" | "refused" | "unknown";
 
 /** The BMC's own user accounts. A call is one attempt; upsert and verification are the client's. */
@@ -49,7 +49,7 @@ export interface UserDriver {
   checkRights?(): void;
   /** Accounts that have a name, then those that cannot be read; empty slots are left out. */
   list(signal: AbortSignal): Promise<readonly BmcUser[]>;
-  /** Whether a user of this name may log in without being listed, as those of a directory; absent if there are no such users. */
+  /** Whether a user may log in without being listed, such as a user from a directory; absent if there are no such users. */
   hasUnlisted?(name: string, signal: AbortSignal): Promise<boolean>;
   create(user: NewUser, signal: AbortSignal): Promise<void>;
   change(user: BmcUser, change: UserChange, signal: AbortSignal): Promise<void>;
@@ -66,7 +66,7 @@ export interface UserRequest {
   readonly password?: Secret;
   /** Required for a new user. */
   readonly role?: UserRole;
-  /** Refuse to create it: there must be one to change. */
+  /** Whether to fail instead of creating a user that does not exist. */
   readonly mustExist?: boolean;
   /**
    * Set for a password that only the caller has: whether an earlier call that was cut off may have set it already. What became of
@@ -95,7 +95,7 @@ export function userPort(
   signal: AbortSignal,
 ) {
   return {
-    /** Whom the connection logs in as. */
+    /** The user name of the connection. */
     ownName: connection.username,
     checkUser: ({ name, password }: Pick<UserRequest, "name" | "password">) =>
       read(async ({ users }) => users.checkUser?.({ name, ...defined({ password }) })),
@@ -113,10 +113,10 @@ export function userPort(
   };
 }
 
-/** What stands for the account of the connection where the BMC does not list it. */
+/** The placeholder for the connection's own account if the BMC does not list it. */
 const OWN_ACCOUNT = "the account of this connection";
 
-/** The users of the BMC; where the list cannot be complete, or nothing of it can be read, it says so. */
+/** Lists the users of the BMC. Throws if no account can be read, and adds a placeholder if the list is known to be incomplete. */
 export async function listUsers(
   driver: UserDriver,
   ownName: string | undefined,
@@ -130,12 +130,12 @@ export async function listUsers(
   return [...listed, unreadUser(OWN_ACCOUNT, `the BMC does not list ${ownName}`)];
 }
 
-/** Some BMCs take login names in any case. */
+/** Whether a user is listed. Ignores case, because some BMCs do so at login. */
 function isListed(users: readonly BmcUser[], name: string): boolean {
   return users.some((user) => user.name.toLowerCase() === name.toLowerCase());
 }
 
-/** Whether `other`, which cannot be read, may stand for this user, who was listed: not if it is another account of the same list. */
+/** Whether the unreadable account `other` may be this user. It is not if the two have different entries in a list. */
 export function mayBe({ id }: BmcUser, other: BmcUser): boolean {
   const listOf = (path: string) => path.slice(0, path.lastIndexOf("/") + 1);
   return other.id === id || (other.id !== OWN_ACCOUNT && listOf(other.id) !== listOf(id));
@@ -157,7 +157,7 @@ export function findUser(users: readonly BmcUser[], name: string): BmcUser | und
   throw incompleteList(`user ${name} is not among the users that can be read`, unread);
 }
 
-/** Some BMCs never free a name: a user that may do nothing counts as deleted. */
+/** Whether a user counts as deleted. Some BMCs never free a name, so a user without rights counts. */
 export function isGone({ enabled, role }: BmcUser): boolean {
   return !enabled && role === "none";
 }

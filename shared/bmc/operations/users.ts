@@ -50,7 +50,7 @@ export const userOperations = defineOperations({
 
 const NEEDS = "to change users needs administrator";
 
-/** Users can be listed with fewer rights than are needed to change them. */
+/** Judges the connection's rights, because listing users needs fewer rights than changing them. */
 function judge(
   ownName: string | undefined,
   { privilege }: Pick<SessionBase, "privilege">,
@@ -109,7 +109,7 @@ async function userToDelete(port: UserPort, name: string): Promise<BmcUser | und
   return existing;
 }
 
-/** The user, as long as the BMC lists it, or lists what may be it; other accounts that cannot be read say nothing about it. */
+/** Finds the user, or an unreadable account that may be this user; undefined if the BMC lists neither. */
 async function userLeft(port: UserPort, before: BmcUser): Promise<BmcUser | undefined> {
   const look = async () =>
     (await port.list()).find((user) =>

@@ -1,7 +1,7 @@
-/** What an answer to a write proves about the write. */
+/** What the response to a write proves: the write was executed, was not executed, or may have been. */
 export type Proof = "done" | "not done" | "unknown";
 
-/** What a write does if it is sent a second time: a setting leads to the same state, a command does something again. */
+/** The effect of repeating a write: a setting leads to the same state, but a command acts again. */
 export type WriteEffect = "setting" | "command";
 
 /** Where an answer comes from, which decides what its code means. */
@@ -19,7 +19,7 @@ interface ProofRow {
   readonly source: string;
 }
 
-/** The only place that says what an answer to a write proves. What no row has was refused before it was begun. */
+/** What responses to writes prove. This is the only place that says so. A response without a row means that the write did not begin. */
 const WRITE_PROOFS: readonly ProofRow[] = [
   {
     kind: "http",
@@ -126,18 +126,18 @@ const WRITE_PROOFS: readonly ProofRow[] = [
   },
 ];
 
-/** Power on and power off lead to a state; every other power command does something again. */
+/** The effect of repeating a power command: on and off lead to a state, and every other command acts again. */
 export function effectOfPower(command: string): WriteEffect {
   return command === "on" || command === "off" ? "setting" : "command";
 }
 
-/** What an answer proves. A command that was never offered is judged as a setting: its refusal is believed. */
+/** Looks up what a response proves. The refusal of a command that the BMC never offered is believed, like that of a setting. */
 function proofOf(kind: AnswerKind, code: number | string, effect: WriteEffect): Proof {
   const row = WRITE_PROOFS.find((one) => one.kind === kind && one.codes.includes(code));
   return row?.[effect] ?? "not done";
 }
 
-/** Whether an answer leaves open what became of the write. */
+/** Whether a response leaves it uncertain if the write was executed. */
 export function leavesOpen(
   kind: AnswerKind,
   code: number | string,

@@ -103,7 +103,10 @@ export class LeaseApi {
     return this.#set(name, before.metadata.uid, after as LeaseObject);
   }
 
-  remove(name: string, { uid, resourceVersion }: { uid?: string; resourceVersion?: string }): boolean {
+  remove(
+    name: string,
+    { uid, resourceVersion }: { uid?: string; resourceVersion?: string | undefined },
+  ): boolean {
     this.#count("delete");
     const before = this.#leases.get(name);
     if (!before) return false;

@@ -33,7 +33,7 @@ export interface MachineOrigin {
   /** The object's namespace. */
   readonly namespace?: string;
   /** Why the machine cannot be used, or why its data may be outdated. */
-  readonly problem?: string;
+  readonly problem?: string | undefined;
 }
 
 const Fact = z.optional(z.catch(z.optional(z.string()), undefined));

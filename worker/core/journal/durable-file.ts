@@ -1,14 +1,14 @@
 import { constants } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 
-/** The suffix of unfinished files, which may be removed. */
+/** The suffix of unfinished files, which are safe to remove. */
 export const PART = ".part";
 /** The unit of `Stats.blocks` (stat(2)). */
 const BLOCK_BYTES = 512;
 
 /**
- * Replaces a file atomically: it has the old or the new text whenever this process dies and, with its `folder`, when the host
- * loses power. Rejects with a system error; the old file then remains.
+ * Replaces a file atomically: the file has either the old or the new text, even if this process dies, and with `folder`, even
+ * if the host loses power. Rejects with a system error; the old file then remains.
  */
 export async function replaceTextFile(path: string, text: string, folder?: SyncedFolder): Promise<void> {
   const part = `${path}${PART}`;
@@ -29,15 +29,15 @@ export async function replaceTextFile(path: string, text: string, folder?: Synce
 }
 
 /**
- * Appends to a file of that length, in bytes. Rejects with a system error, or when the disk takes only a part; the file then has the
- * old text, unless truncating it fails as well.
+ * Appends to a file with the given length in bytes. Rejects with a system error, or if only a part of the text was written. The
+ * file then has the old text, unless truncating it fails as well.
  */
 export async function appendText(
   path: string,
   text: string,
   { length, sync }: { readonly length: number; readonly sync: boolean },
 ): Promise<void> {
-  // A worker that has lost the directory to another one must not write into the lines of that one.
+  // Append, so that a worker that has lost the directory to another one does not overwrite the other's lines.
   const file = await open(path, constants.O_WRONLY | constants.O_APPEND);
   try {
     const { bytesWritten } = await file.write(text);
@@ -52,8 +52,8 @@ export async function appendText(
 }
 
 /**
- * Writes over a file within the blocks that it has, so that a full disk takes it. Not atomic: if this process dies meanwhile,
- * the file may be damaged. Rejects, and changes nothing, when the text needs more room. `folder` as for `replaceTextFile`.
+ * Overwrites a file within its allocated blocks, which works on a full disk. Not atomic: if this process dies meanwhile, the
+ * file may be damaged. Rejects without a change if the text needs more space. Syncs `folder` at the end.
  */
 export async function overwriteTextFile(path: string, text: string, folder?: SyncedFolder): Promise<void> {
   const file = await open(path, "r+");
@@ -66,11 +66,11 @@ export async function overwriteTextFile(path: string, text: string, folder?: Syn
   } finally {
     await file.close();
   }
-  // What failed before may have been the sync of a rename.
+  // An earlier write may have failed at the sync after its rename.
   await folder?.sync();
 }
 
-/** A folder whose renames are made durable, as POSIX requires. */
+/** Makes renames in a folder durable: POSIX requires a sync of the folder itself. */
 export class SyncedFolder {
   readonly #path: string;
   #running: Promise<void> | undefined;
@@ -99,7 +99,7 @@ async function syncFolder(path: string): Promise<void> {
   try {
     await folder.sync();
   } catch (thrown) {
-    // The error of network file systems that cannot sync a folder (fsync(2)).
+    // Network file systems that cannot sync a folder report EINVAL (fsync(2)).
     if (!(thrown instanceof Error && "code" in thrown && thrown.code === "EINVAL")) throw thrown;
   } finally {
     await folder.close();

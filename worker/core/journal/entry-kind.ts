@@ -1,21 +1,24 @@
 export interface Stored {
-  /** 32 hexadecimal digits; the name of its file. */
+  /** The key, which is 32 hexadecimal digits and names the entry's file. */
   readonly key: string;
 }
 
-/** How the journal stores an entry: all that it knows of what the entry means. */
+/** How the journal stores an entry. The journal knows nothing else about the entry's meaning. */
 export interface StorageRule {
-  /** Whether the directory must be this worker's when it is written. If its file is cut off behind it, it is in doubt what followed. */
+  /**
+   * Whether this worker must own the directory when it writes the entry. If the entry's file is truncated after it, whatever
+   * followed the entry is unknown.
+   */
   readonly isGuarded: boolean;
-  /** Whether it survives a power loss. */
+  /** Whether the entry survives a power loss. */
   readonly isSynced: boolean;
-  /** Whether it is kept in memory if it cannot be written, and replaces the entry before it in place on a full disk. */
+  /** Whether the entry stays in memory if it cannot be written, and may overwrite the previous entry on a full disk. */
   readonly mustBeKept: boolean;
-  /** Set if nothing follows it. On a disk that does not take it, its file is removed. */
+  /** Set for the last entry of a key. If it cannot be written, its file is removed. */
   readonly remembered?: Remembered;
 }
 
-/** For how long entries are remembered, and how many of one `group`: the newest. */
+/** How long to remember the last entries of keys, and how many per `group`; the oldest are forgotten first. */
 export interface Remembered {
   readonly group: string;
   readonly ms: number;
@@ -23,29 +26,29 @@ export interface Remembered {
 }
 
 export type DecodedEntry<Entry> =
-  /** `doubt` is a problem, too: what followed the entry is lost. */
+  /** `doubt` is set if another entry may have followed, which is lost. It completes a sentence that begins with the file's name. */
   | { readonly ok: true; readonly entry: Entry; readonly doubt?: string }
-  /** In a sentence, `problem` follows the name of the file. */
+  /** `problem` completes a sentence that begins with the file's name. */
   | { readonly ok: false; readonly problem: string };
 
-/** What a journal is told of its entries. */
+/** Tells a journal how to read and store its entries. */
 export interface EntryKind<Entry> {
   parse(content: object): DecodedEntry<Entry>;
   ruleOf(entry: Entry): StorageRule;
-  /** Milliseconds of the wall clock at the entry's last step, as far as it has them. */
+  /** The wall-clock time of the entry's last step in milliseconds, or the closest time that the entry has. */
   writtenAt(entry: Entry): number;
 }
 
 export interface EntryStore<Entry> {
   find(key: string): Entry | undefined;
   /**
-   * The problem of a damaged entry: what it was about may have gone on. `find` may still know how it began. In a sentence, it follows
-   * "the entry".
+   * The problem of a damaged entry, after which more may have happened than the journal shows. `find` may still return an
+   * earlier step. The problem completes a sentence that begins with "the entry".
    */
   damageOf(key: string): string | undefined;
-  /** How long ago the entry was written, by the monotonic clock; 0 without an entry. */
+  /** How long ago the entry was written, by the monotonic clock; 0 if there is no entry. */
   ageMs(key: string): number;
-  /** Entries that something follows, the oldest first. */
+  /** The entries of keys that have no last entry yet, the oldest first. */
   unfinished(): readonly Entry[];
   /** Rejects with a system error, such as that of a full disk; the previous file then remains. */
   write(entry: Entry): Promise<void>;

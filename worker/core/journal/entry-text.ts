@@ -5,7 +5,7 @@ import type { DecodedEntry, EntryKind, Stored } from "./entry-kind.ts";
 
 const ENTRY_VERSION = 1;
 export const ENTRY_ENDING = ".json";
-/** A step is about a kilobyte; a larger file is not from a worker. */
+/** The largest file to read. A step is about a kilobyte, so a worker never writes a larger file. */
 export const LARGEST_ENTRY_BYTES = 64 * 1024;
 const KEY_NAME = /^([0-9a-f]{32})\.json$/;
 
@@ -14,7 +14,7 @@ export function keyOfName(name: string): string | undefined {
   return KEY_NAME.exec(name)?.[1];
 }
 
-/** Never rejects, whatever kind of file it is. */
+/** Reads the entry in a file. Never rejects, whatever kind of file it is. */
 export async function readEntry<Entry extends Stored>(
   directory: string,
   name: string,
@@ -29,15 +29,15 @@ export async function readEntry<Entry extends Stored>(
   }
 }
 
-/** A line of JSON with a version and a checksum of everything. */
+/** Formats a step as a line of JSON with a version and a checksum. */
 export function encodeEntry(entry: Stored): string {
   const content = { version: ENTRY_VERSION, ...entry };
   return `${JSON.stringify({ ...content, checksum: checksumOf(content) })}\n`;
 }
 
 /**
- * Reads the last complete step of a file. A step is written before it is taken; but a file that was cut off later looks the same, so
- * that it is in doubt whether a guarded step was followed by another.
+ * Reads the last complete step of a file. A step is written before it is executed, so an incomplete one was not executed. But
+ * a file that was truncated later looks the same, so after a guarded step it is uncertain whether another one followed.
  */
 export function decodeEntry<Entry extends Stored>(text: string, kind: EntryKind<Entry>): DecodedEntry<Entry> {
   const end = text.lastIndexOf("\n");
@@ -61,12 +61,12 @@ function decodeStep<Entry>(text: string, { parse }: EntryKind<Entry>): DecodedEn
   return parse(entry);
 }
 
-/** Detects damage, not forgery. */
+/** Computes a checksum, which detects damage but not forgery. */
 function checksumOf(content: object): string {
   return createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 16);
 }
 
-/** Undefined for text that is not a JSON object. */
+/** Parses a JSON object; undefined for other text. */
 export function jsonObjectOf(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);

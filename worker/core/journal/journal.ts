@@ -16,51 +16,51 @@ export interface JournalSeen {
 }
 
 export interface JournalOptions<Entry> {
-  /** Only the journal's; created if it is missing. */
+  /** A directory that only the journal uses. Created if it is missing. */
   readonly directory: string;
   readonly kind: EntryKind<Entry>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly observer?: { journal(seen: JournalSeen): void };
-  /** Called before a guarded entry is written; rejects when another worker may own the directory. */
+  /** Called before a guarded entry is written. Rejects if another worker may own the directory. */
   readonly verify?: () => Promise<void>;
 }
 
 const READ_AT_ONCE = 64;
 const MOST_SET_ASIDE = 100;
 const SET_ASIDE = "set-aside";
-/** A damaged disk must not flood the log. */
+/** The most damaged entries to log, so that a damaged disk does not flood the log. */
 const MOST_WARNED = 20;
 
 interface Kept<Entry> {
   readonly entry: Entry;
   readonly remembered: Remembered | undefined;
-  /** By the monotonic clock: setting the clock must not make the worker forget too early or never. */
+  /** When the entry was written, by the monotonic clock, so that setting the wall clock does not affect how long it is kept. */
   readonly writtenMs: number;
 }
 
-/** A file that this worker created. */
+/** A file that this worker created, so that it can append to it. */
 interface Appendable {
-  /** In bytes. */
+  /** The length in bytes. */
   readonly length: number;
-  /** Its name survives a power loss. */
+  /** Whether the file's name survives a power loss. */
   readonly isNameSynced: boolean;
 }
 
 /**
- * One small file per key with a line for each step, of which the last one counts, so that the next worker can continue after a
- * crash at any step. Entries are in memory, too; only `open` reads files.
+ * Stores one small file per key with a line for each step, so that the next worker can continue after a crash at any step. The
+ * last line counts. Entries are also in memory; only `open` reads files.
  */
 export class Journal<Entry extends Stored> implements EntryStore<Entry> {
   readonly #options: JournalOptions<Entry>;
   readonly #folder: SyncedFolder;
-  /** By the group of those that are only remembered, and by key, in the order of writing. */
+  /** The entries by group and key, in the order of writing. Unfinished entries have no group. */
   readonly #groups = new Map<string | undefined, Map<string, Kept<Entry>>>();
-  /** By key. */
+  /** The files that can be appended to, by key. */
   readonly #appendable = new Map<string, Appendable>();
-  /** By key, the problems of damaged entries. */
+  /** The problems of damaged entries, by key. */
   readonly #damaged = new Map<string, string>();
-  /** By key, the last step: one at a time, so that none removes what another has just written. */
+  /** The last step of each key. Steps of a key run one at a time, so that none removes what another has just written. */
   readonly #steps = new Map<string, Promise<void>>();
   #pruning: Promise<void> | undefined;
 
@@ -70,8 +70,8 @@ export class Journal<Entry extends Stored> implements EntryStore<Entry> {
   }
 
   /**
-   * Reads the files of an earlier worker. Damaged entries stay in place; files with foreign names are set aside. `prune` removes
-   * what is remembered no longer. Rejects with a system error when the directory cannot be read.
+   * Reads the files of an earlier worker. Leaves damaged entries in place, and moves files with foreign names to another folder.
+   * Does not remove expired entries, which `prune` does. Rejects with a system error if the directory cannot be read.
    */
   static async open<Entry extends Stored>(options: JournalOptions<Entry>): Promise<Journal<Entry>> {
     const { directory, kind } = options;
@@ -104,7 +104,7 @@ export class Journal<Entry extends Stored> implements EntryStore<Entry> {
     journal.#warnOfDamage();
     const nowMs = options.clock.now();
     for (const entry of found.toSorted((one, other) => kind.writtenAt(one) - kind.writtenAt(other))) {
-      // By the wall clock; 0 for an entry from the future, which is there if the clock was set back.
+      // The age by the wall clock, or 0 for an entry from the future, which exists if the clock was set back.
       journal.#keep(entry, Math.max(0, nowMs - kind.writtenAt(entry)));
     }
     return journal;
@@ -128,7 +128,7 @@ export class Journal<Entry extends Stored> implements EntryStore<Entry> {
     return this.#damaged.get(key);
   }
 
-  /** What must be kept is kept in memory, also if it rejects. */
+  /** An entry that must be kept stays in memory even if this rejects. */
   async write(entry: Entry): Promise<void> {
     await this.#inOrder(entry.key, () => this.#seen("write", () => this.#write(entry)));
     if (this.#ruleOf(entry).remembered) await this.prune();
@@ -145,21 +145,21 @@ export class Journal<Entry extends Stored> implements EntryStore<Entry> {
     try {
       await this.#keepDamaged(entry.key);
       const file = await this.#store(entry, text);
-      // What is written after an entry that nothing follows starts a new file.
+      // A later step after the last entry of a key starts a new file.
       if (!remembered) this.#appendable.set(entry.key, file);
       this.#damaged.delete(entry.key);
     } catch (thrown) {
       const isNew = !this.#kept(entry.key) && !this.#damaged.has(entry.key);
-      // Nothing is done, but the file may be there: its folder could not be synced.
+      // The write failed, but the file may exist if only the sync of its folder failed.
       if (isNew) await this.#removeFile(entry.key).catch(() => undefined);
       if (!remembered) throw thrown;
-      // A disk that does not even take that allows removing the file; the entry is in memory.
+      // Even a full disk allows removing the file. The entry stays in memory.
       await this.#removeFile(entry.key);
     }
     this.#keep(entry);
   }
 
-  /** Appends to the file, or replaces it: a file of an earlier worker, a damaged one, and one that does not take the line. */
+  /** Appends to the file. Replaces it if it is damaged, from an earlier worker, too large, or if appending fails. */
   async #store(entry: Entry, text: string): Promise<Appendable> {
     const path = this.#path(entry.key);
     const { isSynced: sync, mustBeKept } = this.#ruleOf(entry);
@@ -172,10 +172,10 @@ export class Journal<Entry extends Stored> implements EntryStore<Entry> {
         if (sync && !file.isNameSynced) await this.#folder.sync();
         return { length, isNameSynced: sync || file.isNameSynced };
       } catch {
-        // The error of replacing it tells more.
+        // Replacing the file below reports a better error.
       }
     }
-    // What it replaces may be on the disk, and must be kept as well: a power loss must not leave less than that.
+    // The replaced entry may be synced, so the new one must be too: a power loss must not lose both.
     const isSynced = sync || mustBeKept;
     const folder = isSynced ? this.#folder : undefined;
     await replaceTextFile(path, text, folder).catch((thrown: unknown) => {
@@ -198,21 +198,21 @@ export class Journal<Entry extends Stored> implements EntryStore<Entry> {
     this.#appendable.delete(key);
     const path = this.#path(key);
     if (this.#damaged.has(key)) {
-      // It may be a folder, and is kept for diagnosis.
+      // Keep it for diagnosis. It may be a folder, which `unlink` cannot remove.
       await rename(path, this.#asidePath(`${key}${ENTRY_ENDING}`)).catch(ignoreMissing);
       this.#damaged.delete(key);
       await thinOut(join(this.#options.directory, SET_ASIDE)).catch(() => undefined);
     } else await unlink(path).catch(ignoreMissing);
   }
 
-  /** Keeps a damaged file under a second name before an entry replaces it. */
+  /** Links a damaged file under a second name before an entry replaces it. */
   async #keepDamaged(key: string): Promise<void> {
     if (!this.#damaged.has(key)) return;
     try {
       await link(this.#path(key), this.#asidePath(`${key}${ENTRY_ENDING}`));
       await thinOut(join(this.#options.directory, SET_ASIDE));
     } catch {
-      // The new entry is more important.
+      // Continue without the copy, because the new entry is more important.
     }
   }
 
@@ -264,7 +264,7 @@ export class Journal<Entry extends Stored> implements EntryStore<Entry> {
     return undefined;
   }
 
-  /** Only warns of a file that cannot be moved, such as on a read-only file system. */
+  /** Moves a foreign file out of the journal. Only logs a failure, such as on a read-only file system. */
   async #setAside(name: string): Promise<void> {
     const { directory, log } = this.#options;
     log.warn({ file: join(directory, name) }, "foreign file moved out of the journal");
@@ -292,10 +292,7 @@ export class Journal<Entry extends Stored> implements EntryStore<Entry> {
     return join(directory, SET_ASIDE, `${stamp}-${name}`);
   }
 
-  /**
-   * Forgets entries that are remembered no longer. One at a time: entries that are written meanwhile wait for it instead of forgetting
-   * the same ones again. Never rejects.
-   */
+  /** Forgets expired and surplus entries. Concurrent calls share one run. Never rejects. */
   prune(): Promise<void> {
     this.#pruning ??= this.#forgetOldest().finally(() => {
       this.#pruning = undefined;
@@ -313,10 +310,10 @@ export class Journal<Entry extends Stored> implements EntryStore<Entry> {
     }
   }
 
-  /** The entries of a group that are remembered no longer. */
+  /** The expired and surplus entries of a group. */
   #surplus(group: ReadonlyMap<string, Kept<Entry>>) {
     const surplus: { readonly key: string; readonly kept: Kept<Entry> }[] = [];
-    // The oldest come first: after one that stays, all stay.
+    // The oldest come first, so all entries after one that stays also stay.
     for (const [key, kept] of group) {
       const isOneOfTheNewest = group.size - surplus.length <= (kept.remembered?.most ?? group.size);
       if (isOneOfTheNewest && !this.#isStale(kept)) break;
@@ -334,7 +331,7 @@ export class Journal<Entry extends Stored> implements EntryStore<Entry> {
   }
 }
 
-/** In the order of the names, some at a time. */
+/** Reads entries in the order of their names, a few at a time. */
 async function* readEntries<Entry extends Stored>(
   directory: string,
   names: readonly string[],

@@ -13,8 +13,9 @@ import { CHECK_INTERVAL_MS, LockTaken, StateLock } from "./state-lock.ts";
 const STATE_VERSION = 1;
 const State = z.object({ version: z.literal(STATE_VERSION), id: z.uuid() });
 
-/** Permissions of group and others, and of others alone. */
+/** The permission bits of the group and all other users. */
 const OTHERS = 0o077;
+/** The permission bits of users outside the group. */
 const EVERYONE = 0o007;
 
 const OWN_NAMES = /^(?:history\.json.*|journal|lock.*|logs|lost\+found|pbnj-tasks|results|state\.json.*)$/;
@@ -24,7 +25,7 @@ export class StateDirectoryProblem extends Error {
   override readonly name = "StateDirectoryProblem";
 }
 
-/** The folder with everything that survives the worker; only one worker uses it at a time. */
+/** The folder for everything that a worker keeps across restarts. Only one worker uses it at a time. */
 export type StateDirectory = Awaited<ReturnType<typeof openStateDirectory>>;
 
 /**
@@ -55,15 +56,15 @@ export async function openStateDirectory(given: string, clock: Clock = systemClo
     const id = await identity(stateFile);
     return {
       path,
-      /** Permanent; in the labels of everything that the worker launches. */
+      /** The permanent ID of the directory, which is in the labels of everything that the worker launches. */
       id,
       journal: join(path, "journal"),
       results: join(path, "results"),
-      /** Rejects with a `StateDirectoryProblem` if another worker may own it. */
+      /** Rejects with a `StateDirectoryProblem` if another worker may own the directory. */
       async verify() {
         await lock.verify().catch((thrown: unknown) => Promise.reject(lockProblemOf(path, thrown)));
       },
-      /** Checks the lock until `stop` aborts; resolves to the problem when another worker owns the directory. */
+      /** Checks the lock until `stop` aborts. Resolves to a problem if another worker takes over the directory. */
       untilLost: (stop: AbortSignal, log: Logger) => untilLost(lock, path, { clock, log }, stop),
       close: () => lock.release(),
     };
@@ -74,8 +75,8 @@ export async function openStateDirectory(given: string, clock: Clock = systemClo
 }
 
 /**
- * Takes all rights from other users on a folder that existed. A volume may belong to another user, and be the worker's by its group
- * (`fsGroup` of a Pod): the folders in it are the worker's. Rejects if everyone may still use it.
+ * Removes the permissions of other users on an existing folder. If that fails, because a volume belongs to another user, group
+ * permissions are enough (`fsGroup` of a Pod). Rejects if all users may still use the folder.
  */
 async function close(path: string): Promise<void> {
   const { mode } = await stat(path);
@@ -91,7 +92,7 @@ async function close(path: string): Promise<void> {
   }
 }
 
-/** An operator may name a folder that others use as well, such as /var/lib. */
+/** Whether the folder has only the worker's files. The operator may have named a shared folder, such as /var/lib. */
 async function holdsNothingElse(path: string): Promise<boolean> {
   return (await readdir(path)).every((name) => OWN_NAMES.test(name));
 }

@@ -9,22 +9,22 @@ export class LockTaken extends Error {
 
 /** How often a running worker checks whether its lock file was deleted. */
 export const CHECK_INTERVAL_MS = 1_000;
-/** Within this time every running worker has noticed, and locked a new file. */
+/** Within this time, every running worker has noticed the deletion and locked a new file. */
 const RENEWED_WITHIN_MS = 3 * CHECK_INTERVAL_MS;
 const POLL_MS = 100;
-/** A check is valid for this time: launches that begin together share one. */
+/** How long a check is valid, so that launches that begin together share one. */
 const FRESH_MS = 100;
 
 interface Held {
   readonly database: DatabaseSync;
-  /** The locked file, even if its name was deleted. Closing it would release the lock (fcntl(2)). */
+  /** The locked file, even if its name was deleted. Stays open, because closing it would release the lock (fcntl(2)). */
   readonly file: FileHandle;
 }
 
 /**
- * The lock of a state directory. If its file is deleted, the worker locks a new one, and a second worker that starts meanwhile
- * waits for that. Node has no `flock`. SQLite's exclusive lock is an operating system lock (fcntl): a crash releases it, and it
- * works between containers that share the directory.
+ * The lock of a state directory. It uses SQLite because Node has no `flock`: SQLite's exclusive lock is an operating system
+ * lock (fcntl), which a crash releases and which works between containers that share the directory. If the lock file is
+ * deleted, the worker locks a new one; a second worker that starts meanwhile waits for that.
  */
 export class StateLock {
   readonly #path: string;
@@ -38,7 +38,7 @@ export class StateLock {
     this.#clock = clock;
   }
 
-  /** Rejects with `LockTaken`, or with a system error. A directory that was used before should have the file. */
+  /** Acquires the lock. If the directory was used before, waits a while for a missing lock file. Rejects with `LockTaken` or a system error. */
   static async acquire(directory: string, wasUsed: boolean, clock: Clock): Promise<StateLock> {
     const lock = new StateLock(join(directory, "lock"), clock);
     if (wasUsed) await lock.#awaitFile();
@@ -47,8 +47,8 @@ export class StateLock {
   }
 
   /**
-   * Checks that the file of that name is the locked one, and else locks the present one. Rejects with `LockTaken` when another
-   * worker was faster, or with a system error.
+   * Checks that the lock file is still the locked one; if not, locks the new file. Rejects with `LockTaken` if another worker was
+   * faster, or with a system error.
    */
   async verify(): Promise<"held" | "renewed"> {
     if (this.#clock.monotonicMs() - this.#verifiedMs < FRESH_MS) return "held";

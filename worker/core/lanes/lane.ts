@@ -29,7 +29,7 @@ export async function runLane(options: LaneOptions, stop: AbortSignal): Promise<
       if (poll.kind === "action") {
         waking.served(poll.action, why);
         observer.lane(agentId, "busy");
-        const served = workflows.run(poll.action, stop);
+        const served = workflows.serve(poll.action, stop);
         if (!source.servesSeveral()) await served;
       } else {
         workflows.nothingServed();

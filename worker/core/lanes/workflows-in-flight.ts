@@ -27,7 +27,7 @@ export class WorkflowsInFlight {
   }
 
   /** Runs an action. Resolves when its workflow may be served again. Never rejects. */
-  run(action: Action, stop: AbortSignal): Promise<void> {
+  serve(action: Action, stop: AbortSignal): Promise<void> {
     const { workflowId } = action;
     const served = this.#serve(action, stop).finally(() => this.#inFlight.delete(workflowId));
     this.#inFlight.set(workflowId, served);

@@ -1,10 +1,10 @@
 import type { Clock } from "../../../shared/clock.ts";
 
-/** Changes within this time are reported together; none waits longer than LONGEST_WAIT_MS. */
+/** Changes that follow each other within this time are reported together. No change waits longer than `LONGEST_WAIT_MS`. */
 const QUIET_MS = 200;
 const LONGEST_WAIT_MS = 2_000;
 
-/** Combines changes that follow each other closely. */
+/** Combines changes that follow each other closely into one report. */
 export class ChangeBursts {
   readonly #clock: Clock;
   #hasChanged = false;
@@ -19,12 +19,12 @@ export class ChangeBursts {
     this.#wake.abort();
   }
 
-  /** Resolves after `ms`; if something changes before that, once changes stop. Never rejects. */
+  /** Resolves after `ms`, or, if something changes before that, once the changes stop. Never rejects. */
   async next(ms: number, signal: AbortSignal): Promise<void> {
     if (await this.#changesWithin(ms, signal)) await this.#untilQuiet(signal);
   }
 
-  /** Resolves once changes stop, or after LONGEST_WAIT_MS. */
+  /** Resolves once the changes stop, or after `LONGEST_WAIT_MS`. */
   async #untilQuiet(signal: AbortSignal): Promise<void> {
     const startedMs = this.#clock.monotonicMs();
     while (this.#clock.monotonicMs() - startedMs < LONGEST_WAIT_MS) {

@@ -11,7 +11,7 @@ import { rightsFor } from "./machine-rights.ts";
 import type { MachineSourceConfig } from "./machine-settings.ts";
 import { checkPaused } from "./paused.ts";
 
-/** Which objects of the worker's own cluster are paused. */
+/** Reports the paused objects of the worker's own cluster. */
 export async function checkOwnSources(
   sources: readonly MachineSourceConfig[],
   cluster: Cluster,
@@ -25,7 +25,7 @@ export async function checkOwnSources(
   return (await Promise.all(found)).flat();
 }
 
-/** Whether the other clusters that machines are read from answer and grant their permissions. */
+/** Checks that the other clusters with machines answer, and that they grant the worker its rights. Reports their paused objects. */
 export async function checkMachineSources(
   sources: readonly MachineSourceConfig[],
   kubernetes: ClusterConfig,
@@ -75,7 +75,7 @@ async function openSource(
 ): Promise<Cluster> {
   const { contextName } = access ?? {};
   if (access?.kind !== "identity") {
-    return Cluster.open({ ...(access && { kubeconfig: access.path }), contextName, requestTimeoutMs });
+    return Cluster.open({ kubeconfig: access?.path, contextName, requestTimeoutMs });
   }
   const own = await Cluster.open({ ...kubernetes, requestTimeoutMs });
   try {

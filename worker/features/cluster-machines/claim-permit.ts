@@ -6,9 +6,7 @@ import { isKubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
 import type { ReferenceRefusal } from "../../policy/reference.ts";
 import { describeClaim } from "./described-claim.ts";
 
-type Reader = Pick<Cluster, "get" | "list">;
-
-/** The fields of a HostDeployPolicy that are read, `metal3.io/v1alpha1`. */
+/** A HostDeployPolicy (`metal3.io/v1alpha1`), reduced to the fields that the worker reads. */
 const PolicyObject = z.object({
   spec: z.object({
     hostClaimNamespaces: z.optional(
@@ -38,11 +36,11 @@ interface ClaimUse {
 }
 
 /**
- * Throws a `BmcError` unless the claim is bound to the host now and may use it: by a HostDeployPolicy of the host's namespace, or
- * by the worker's policy where the cluster has no HostDeployPolicies.
+ * Throws a `BmcError` unless the claim is bound to the host now and is allowed to use it. A HostDeployPolicy in the host's
+ * namespace decides, or the worker's policy if the cluster does not have this kind.
  */
 export async function checkClaim(
-  cluster: Reader,
+  cluster: Cluster,
   { claim, host, references }: ClaimUse,
   signal: AbortSignal,
 ): Promise<void> {
@@ -63,11 +61,12 @@ export async function checkClaim(
 }
 
 /**
- * Whether a claim of `tenant` may use hosts in a namespace, by the operator's rules (`acceptableNamespaces`): all parts of at
- * least one policy must match; a policy without the field allows no claim. Undefined if the cluster has no such policies.
+ * Whether a claim in the namespace `tenant` may use hosts in the namespace `hosts`, by the operator's rules
+ * (`acceptableNamespaces`): all constraints of at least one policy must match, and a policy without constraints allows no
+ * claim. Undefined if the cluster does not have the kind.
  */
 async function isPermitted(
-  cluster: Reader,
+  cluster: Cluster,
   tenant: string,
   hosts: string,
   signal: AbortSignal,
@@ -106,7 +105,7 @@ async function holds(
   });
 }
 
-/** The operator uses Go's expressions, which match a part of the name and take linear time. */
+/** Matches part of the name with Go's syntax of regular expressions, like the operator. Takes linear time. */
 async function matches(pattern: string, name: string): Promise<boolean> {
   const { RE2JS } = await import("re2js");
   try {
@@ -116,7 +115,7 @@ async function matches(pattern: string, name: string): Promise<boolean> {
   }
 }
 
-async function readLabels(cluster: Reader, namespace: string, signal: AbortSignal): Promise<Labels> {
+async function readLabels(cluster: Cluster, namespace: string, signal: AbortSignal): Promise<Labels> {
   const name = { namespace: "", name: namespace };
   const { metadata } = await cluster.get(KINDS.namespace, name, NamespaceObject, signal);
   return metadata.labels ?? {};

@@ -2,22 +2,29 @@ import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
 import type { FileReference } from "../../../shared/contract/file-reference.ts";
 import type { MountedConnection, MountedFile } from "../../core/ports/runtime.ts";
+import type { Cluster } from "../../kubernetes/client/cluster.ts";
+import type { ObjectName } from "../../kubernetes/client/kinds.ts";
+import type { Machine } from "../../machines/inventory.ts";
 import type { ReferenceRefusal } from "../../policy/reference.ts";
 import { type ConnectionSource, connectionDocument, type SecretPart } from "./connection-document.ts";
 import type { ClusterMachine } from "./machine-index.ts";
 import { type Algorithm, loginUse, SIGNING_KEY, signingUses } from "./secret-uses.ts";
-import { readSecretKeys, type SecretReader } from "./secret-values.ts";
+import { readSecretKeys } from "./secret-values.ts";
 
-export interface Connectable extends Pick<ClusterMachine, "machine" | "object" | "at"> {
+/** A machine whose object has a connection. */
+export interface Connectable {
+  readonly machine: Machine;
+  readonly object: ClusterMachine["object"];
+  readonly at: ObjectName;
   readonly source: ConnectionSource;
-  /** The policy for references between objects of their cluster. */
+  /** The policy for references between objects of the cluster. */
   readonly references: ReferenceRefusal;
 }
 
-/** Reads the connection with its current secrets. Throws as `readSecrets` does. */
+/** Reads the connection with its current secrets. Throws like `readSecrets`. */
 export async function readConnection(
   connectable: Connectable,
-  cluster: SecretReader,
+  cluster: Cluster,
   signal: AbortSignal,
 ): Promise<Connection> {
   const document = connectionDocument(connectable.source, await readSecrets(connectable, cluster, signal));
@@ -27,10 +34,10 @@ export async function readConnection(
   throw new BmcError("usage", `${issue?.path.join(".")} ${issue?.message}`);
 }
 
-/** Throws as `readSecretKeys` does, and a `BmcError` before anything is read if a Secret may not be used. */
+/** Reads all secrets of a connection. Throws like `readSecretKeys`, and before any read if the policy forbids one of them. */
 async function readSecrets(
   connectable: Connectable,
-  cluster: SecretReader,
+  cluster: Cluster,
   signal: AbortSignal,
 ): Promise<SecretPart> {
   const { login, signing } = secretUses(connectable);
@@ -48,10 +55,10 @@ async function readSecrets(
   return { ...credentials, signing: byAlgorithm(values) };
 }
 
-/** Why the secrets cannot be read yet; undefined if they can, or if they never can. Throws the signal's reason. */
+/** Resolves to why the secrets cannot be read yet; undefined if they can, or if the policy forbids it. Throws the signal's reason. */
 export async function missingSecret(
   connectable: Connectable,
-  cluster: SecretReader,
+  cluster: Cluster,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (refusedAccess(connectable) !== undefined) return undefined;
@@ -64,7 +71,7 @@ export async function missingSecret(
   }
 }
 
-/** Why the policy does not let the object use its Secrets, or name its address; undefined if it does. */
+/** Explains why the policy forbids the object's Secrets or its address; undefined if it allows them. */
 export function refusedAccess(connectable: Connectable): string | undefined {
   const { object, at, references } = connectable;
   const { login, signing } = secretUses(connectable);
@@ -88,7 +95,7 @@ function secretUses({ source: { connection }, at: { namespace } }: Connectable) 
   return { login: loginUse(connection, namespace), signing: signingUses(connection, namespace) };
 }
 
-/** The connection with references to Secrets of `namespace`; undefined unless all of them are there and may be used. */
+/** The connection with references to mounted Secrets; undefined unless all of them are in `namespace` and the policy allows them. */
 export function mountConnection(connectable: Connectable, namespace: string): MountedConnection | undefined {
   const { machine, source } = connectable;
   // A header may hold a token, which must not appear in a pod's specification.

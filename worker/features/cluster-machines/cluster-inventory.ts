@@ -2,7 +2,6 @@ import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
-import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { BmcAddress, MachineOrigin } from "../../core/action/machine-facts.ts";
 import type { HostAccess, MountedConnection } from "../../core/ports/runtime.ts";
@@ -31,9 +30,9 @@ import type { SourceState } from "./watched-sources.ts";
 
 export interface ClusterInventoryOptions {
   readonly sources: readonly MachineSource[];
-  /** For hosts whose power Metal3 manages. Default: refuse. */
+  /** How to treat hosts whose power Metal3 manages. Default: refuse. */
   readonly managedHosts?: Managed;
-  /** Default: every reference stays in its namespace. */
+  /** Decides whether an object may refer to another. Default: only to objects in its own namespace. */
   readonly references?: ReferenceRefusal;
   readonly log: Logger;
   readonly clock: Clock;
@@ -41,7 +40,7 @@ export interface ClusterInventoryOptions {
   readonly onChange: (changes: MachineChanges) => void;
 }
 
-/** Added and removed names; a machine whose object changed is in neither. */
+/** The names of the added and the removed machines. A machine whose object has changed is in neither list. */
 export interface MachineChanges {
   readonly added: readonly string[];
   readonly removed: readonly string[];
@@ -61,25 +60,25 @@ interface MachineSourceState {
   readonly name: string;
   /** Whether the machines are from the worker's own cluster. */
   readonly isOwn: boolean;
-  /** Its API server, once known. */
+  /** The API server of the source, once known. */
   readonly server: string | undefined;
   readonly machines: number;
   readonly watches: readonly SourceState[];
-  /** Why its machines may be stale. */
+  /** Why the machines of the source may be stale. */
   readonly problems: readonly string[];
 }
 
-/** How long the first list of one source may delay the report of the others. */
+/** How long the first list of the worker's own cluster may delay the first report of machines. */
 const FIRST_WAIT_MS = 30_000;
-/** How long the first list of a source in another cluster may delay the report. */
+/** How long the first list of another cluster may delay the first report of machines. */
 const OTHERS_WAIT_MS = 5_000;
-/** How often to check whether kinds were added or removed, which no watch shows. */
+/** How often to check whether kinds were added to or removed from a cluster, which no watch shows. */
 const LOOK_MS = 5_000;
 const FIRST_LOOK_MS = 100;
 
 /**
- * The machines of one or several clusters, from watched `Machine` (Rufio) and `Hardware` (Tinkerbell) objects. If a cluster
- * is unreachable, its known machines remain. Secrets are read for each connection.
+ * The machines of one or several clusters: watched `Machine` (Rufio), `Hardware` (Tinkerbell) and `BareMetalHost` (Metal3)
+ * objects. If a cluster is unreachable, its known machines remain. Secrets are read for each connection.
  */
 export class ClusterInventory implements Inventory {
   readonly #options: ClusterInventoryOptions;
@@ -101,7 +100,7 @@ export class ClusterInventory implements Inventory {
     this.#machineWarnings = new WarningLog(log);
     const onChange = () => this.#changed();
     this.#sources = sources.map((source) => {
-      const references = this.#referencesOf(source);
+      const references = this.#referencesOf(source.name, source.isOwn);
       return new InventorySource({ source, managedHosts, references, clock, log, onChange });
     });
   }
@@ -111,12 +110,12 @@ export class ClusterInventory implements Inventory {
     await Promise.all([...this.#sources.map((source) => source.run(signal)), this.#reportChanges(signal)]);
   }
 
-  /** Call after `run`. From then on no connection can be resolved. */
+  /** Closes the connections to the clusters. Call after `run`; afterwards no connection to a machine can be resolved. */
   async close(): Promise<void> {
     await Promise.all(this.#sources.map((source) => source.close()));
   }
 
-  /** Resolves when every source is listed, has failed or takes too long, or when the signal aborts. Never rejects. */
+  /** Resolves when every source is listed, has failed or has taken too long, or when the signal aborts. Never rejects. */
   async synced(signal: AbortSignal): Promise<Synced> {
     while (!signal.aborted && this.#isListing()) {
       await this.#options.clock.sleep(FIRST_LOOK_MS, signal).catch(() => undefined);
@@ -154,18 +153,18 @@ export class ClusterInventory implements Inventory {
   }
 
   /**
-   * Finds a machine by the object's name, with or without its namespace. With `namespace`, only machines that workflows of
-   * that namespace may use are found: their own, and others by their full name where the policy allows it. Without it, the name
-   * must be as in `machines`.
+   * Finds a machine by name. With `namespace`, finds only machines that workflows of that namespace may use: those of the
+   * namespace itself, with or without the namespace in their name, and others by their full name if the policy allows it.
+   * Without `namespace`, the name must be one that `machines` returns.
    */
   find(name: string, namespace?: string): Machine | undefined {
     const { byName } = this.#current();
     if (namespace === undefined) return byName.get(name)?.machine;
     const found = new Set(this.#sources.flatMap((source) => source.find(name, namespace) ?? []));
-    // A name without its namespace may be short for machines of several sources: then only the full name counts.
+    // A name without a namespace may match machines of several sources; then only the full name counts.
     const [full] = found.has(name) ? [name] : found.size === 1 ? found : [];
     const machine = full === undefined ? undefined : byName.get(full);
-    // A claim belongs to its tenant, whatever else a source allows.
+    // Only the tenant of a claim may use it, whatever else a source allows.
     const isOthers = machine?.object === "HostClaim" && machine.at.namespace !== namespace;
     return isOthers ? undefined : machine?.machine;
   }
@@ -222,10 +221,10 @@ export class ClusterInventory implements Inventory {
         ? content.problems
         : [this.#refusedAccess(found), content.desiredProblem, outage];
     const problem = problems.filter((one) => one !== undefined).join("; ") || undefined;
-    return { source, object: `${object} ${keyOf(at)}`, namespace: at.namespace, ...defined({ problem }) };
+    return { source, object: `${object} ${keyOf(at)}`, namespace: at.namespace, problem };
   }
 
-  /** The object of a machine, if it is in the worker's own cluster. */
+  /** The object of a machine; undefined if it is in another cluster. */
   objectOf(name: string): ObjectReference | undefined {
     const found = this.#current().byName.get(name);
     if (found?.content.kind !== "usable" || !this.#isOwn(found.source)) return undefined;
@@ -237,12 +236,12 @@ export class ClusterInventory implements Inventory {
     return content?.kind === "usable" ? content.desired : undefined;
   }
 
-  /** Also undefined for a machine of another cluster, and for an invalid one, whose problem `resolveConnection` reports. */
+  /** Undefined also for a machine of another cluster and for an invalid machine, whose problem `resolveConnection` reports. */
   mountedConnection({ name, lockKey }: Machine, namespace: string): MountedConnection | undefined {
     const now = this.#current().byName.get(name);
     if (!now || !isUsable(now) || now.machine.lockKey !== lockKey) return undefined;
     if (!this.#isOwn(now.source)) return undefined;
-    // A host's state is checked at each launch.
+    // A host's state is read at each launch, which a mounted connection would bypass.
     if (now.metal3) return undefined;
     return mountConnection(this.#connectable(now), namespace);
   }
@@ -275,18 +274,18 @@ export class ClusterInventory implements Inventory {
     return this.#sources.some(({ isOwn, name }) => isOwn && name === source);
   }
 
-  #referencesOf({ name, isOwn }: Pick<MachineSource, "name" | "isOwn">): ReferenceRefusal {
+  #referencesOf(name: string, isOwn: boolean): ReferenceRefusal {
     const { references = ownNamespaceOnly } = this.#options;
     return (reference) => references(isOwn ? reference : { ...reference, source: name });
   }
 
   #connectable(found: UsableMachine): Connectable {
     const { source: name, content } = found;
-    const references = this.#referencesOf({ name, isOwn: this.#isOwn(name) });
+    const references = this.#referencesOf(name, this.#isOwn(name));
     return { ...found, source: content.source, references };
   }
 
-  /** The Secrets of a host are in its namespace. */
+  /** Explains why the policy forbids a machine's Secrets or address. A host's Secrets are always in its own namespace. */
   #refusedAccess(found: ClusterMachine): string | undefined {
     return isUsable(found) && !found.metal3 ? refusedAccess(this.#connectable(found)) : undefined;
   }
@@ -297,7 +296,7 @@ export class ClusterInventory implements Inventory {
     const { content, machine } = now;
     if (content.kind === "unusable") throw new BmcError("usage", reasonOf(now, content.problems));
     if (machine.lockKey !== lockKey) {
-      // The lock is that of the old BMC; another action may be running on this one.
+      // The action has the old BMC's lock, so another action may be using this BMC.
       throw new BmcError("usage", "its BMC in the cluster changed while the action waited");
     }
     return { ...now, content };
@@ -325,7 +324,7 @@ export class ClusterInventory implements Inventory {
     }
   }
 
-  /** Another cluster must not delay the machines of this one for long. */
+  /** Whether a source's first list still delays the report. Other clusters delay it only for a short time. */
   #isListing(): boolean {
     const isEarly = this.#options.clock.monotonicMs() - this.#begunMs < OTHERS_WAIT_MS;
     return this.#sources.some((source) => {
@@ -352,7 +351,7 @@ export class ClusterInventory implements Inventory {
     this.#machineWarnings.logNew(machineWarnings(index));
   }
 
-  /** Rufio never verifies certificates, whatever the object says, so this is logged once for users of Rufio. */
+  /** Logs once that certificates are verified, because Rufio never verifies them, whatever the object says. */
   #logVerification({ byName }: MachineIndex): void {
     const { length: machines } = [...byName.values()].filter(
       ({ content, metal3 }) =>

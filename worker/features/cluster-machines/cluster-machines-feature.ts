@@ -16,7 +16,7 @@ import type { ClusterInventory, MachineChanges } from "./cluster-inventory.ts";
 import { identityRight, rightsFor } from "./machine-rights.ts";
 import { type MachinesPart, machineSettings } from "./machine-settings.ts";
 
-/** The settings of this feature, and those of features that use its machines. */
+/** The settings of this feature and of the features that use its machines. */
 interface Config extends SharedConfig, MachinesPart {
   readonly managedHosts: "refuse" | "via-host";
   readonly rufio?: object;
@@ -47,7 +47,7 @@ function rights(config: Config): readonly NamedRights[] {
   const inventory = sources.find(({ access }) => access === undefined)?.inventory ?? [];
   const readsItself =
     rufio !== undefined || agentAttributes || drift !== undefined || inventory.includes("baremetalhosts");
-  // A kubelet mounts the Secrets that are in the namespace of the pods.
+  // A kubelet mounts the Secrets, so the worker need not read them.
   const mounts = runtime.kind === "kubernetes" && !readsItself;
   const ofMachines = rightsFor(inventory, managedHosts).filter(
     ({ resource }) => !mounts || resource !== "secrets",
@@ -84,7 +84,7 @@ async function openMachines(services: FeatureServices<Config>): Promise<readonly
     onChange: (changes) => log.info(changeFields(changes, updateLanes?.()), "cluster machines updated"),
   });
   const events = config.drift && (await openEvents(services));
-  // A machine of the inventory file has no object, even if the cluster has one of its name.
+  // A machine of the inventory file has no object, even if the cluster has an object with its name.
   const objectOf = (machine: string) =>
     inventory.isInFile(machine) ? undefined : machines.objectOf(machine);
   const machineObjects = {

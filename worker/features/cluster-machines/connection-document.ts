@@ -4,12 +4,13 @@ import { providerOrder } from "./provider-order.ts";
 import type { RufioConnection, RufioHomeAssistant, RufioRpc } from "./rufio-connection.ts";
 import { timestampLayout } from "./timestamp-layout.ts";
 
+/** What an object says about how to reach its BMC. */
 export interface ConnectionSource {
   readonly connection: RufioConnection;
-  readonly bootMode?: BootMode;
+  readonly bootMode?: BootMode | undefined;
   /** SHA-256 fingerprint of the BMC's certificate. */
-  readonly fingerprint?: string;
-  /** The address of a BareMetalHost, which says more than a connection of Rufio can. */
+  readonly fingerprint?: string | undefined;
+  /** The address of a BareMetalHost, which can say more than a Rufio connection. */
   readonly address?: HostAddress;
 }
 
@@ -19,7 +20,7 @@ export interface SecretPart {
   readonly signing?: { readonly sha256: readonly unknown[]; readonly sha512: readonly unknown[] };
 }
 
-/** A document for the schema `Connection`; undefined keys count as absent. */
+/** Builds a document for the schema `Connection`; undefined keys count as absent. */
 export function connectionDocument(
   { connection, bootMode, fingerprint, address }: ConnectionSource,
   { username, password, signing }: SecretPart = {},
@@ -29,7 +30,7 @@ export function connectionDocument(
   const hasService = rpc !== undefined || homeassistant !== undefined;
   return {
     host,
-    // For a service Rufio ignores the preferred order.
+    // Rufio ignores the preferred order if the machine is reached through a service.
     providers:
       address?.providers ?? (hasService ? undefined : providerOrder(preferredOrder, intelAMT !== undefined)),
     bootMode,
@@ -74,7 +75,7 @@ function rpcDocument(
         ? [...new Set(signature.includedPayloadHeaders)]
         : undefined,
     },
-    // bmclib, too, ignores one without the other.
+    // Like bmclib, ignore a payload without a path and a path without a payload.
     embed: payload !== undefined && path !== undefined ? { payload: jsonOf(payload), path } : undefined,
   };
 }
@@ -92,12 +93,12 @@ function homeAssistantDocument(
   };
 }
 
-/** The schema rejects other text. */
+/** Parses a number. Leaves other text to the schema, which rejects it. */
 function numberOf(text: string | undefined): unknown {
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : text;
 }
 
-/** The schema rejects other text. */
+/** Parses JSON. Leaves other text to the schema, which rejects it. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

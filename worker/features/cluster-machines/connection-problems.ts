@@ -3,7 +3,7 @@ import { valueProblems } from "../../../shared/document/issue-problems.ts";
 import type { RufioConnection } from "./rufio-connection.ts";
 import { algorithmOf } from "./secret-uses.ts";
 
-/** Maps fields of a connection to fields of an object, below `connection`. */
+/** Maps the fields of a connection to the object's fields below `connection`. */
 const FIELDS: Readonly<Record<string, string>> = {
   providers: "providerOptions.preferredOrder",
   "redfish.port": "providerOptions.redfish.port",
@@ -28,7 +28,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   "homeassistant.powerOperationDelayMs": "providerOptions.homeassistant.powerOperationDelaySeconds",
 };
 
-/** For fields whose form differs between object and connection. */
+/** Messages for fields that have a different form in the object. */
 const MESSAGES: Readonly<Record<string, string>> = { "rpc.embed.payload": "is not a JSON object" };
 
 export interface Checked {
@@ -37,8 +37,8 @@ export interface Checked {
 }
 
 /**
- * All problems of an object's connection, each with its field. `where` is the path of `connection`; `login` is the
- * field below it that names the Secret.
+ * Finds all problems of an object's connection, each with its field. `where` is the path of `connection`; `login` is the field
+ * below it that names the Secret.
  */
 export function checkConnection(
   raw: RufioConnection,
@@ -70,7 +70,7 @@ function secretProblems(raw: RufioConnection, login: string): readonly string[] 
   return problems;
 }
 
-/** The object's field with the longest matching path. */
+/** The object's field for a path in the connection. */
 function fieldOf(path: readonly PropertyKey[], raw: RufioConnection, where: string): string {
   const keys = path.map(String);
   const given = keys.join(".");
@@ -84,5 +84,5 @@ function fieldOf(path: readonly PropertyKey[], raw: RufioConnection, where: stri
   return [where, ...keys].join(".");
 }
 
-/** Objects have no field for a certificate; without the annotation a self-signed one could not be verified. */
+/** The annotation with the fingerprint of the BMC's certificate, because the objects have no field for it. */
 export const FINGERPRINT_ANNOTATION = "pbnj-worker/tls-fingerprint";

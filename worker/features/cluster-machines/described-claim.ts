@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { defined } from "../../../shared/defined.ts";
 import type { Pause } from "../../core/action/machine-facts.ts";
 import type { Labels } from "../../document/labels.ts";
 import { keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
@@ -10,7 +9,7 @@ export type ClaimContent =
   | { readonly kind: "bound"; readonly host: ObjectName }
   | { readonly kind: "unbound"; readonly problem: string };
 
-/** What is read of a HostClaim, `metal3.io/v1alpha1`. */
+/** A HostClaim (`metal3.io/v1alpha1`), reduced to the fields that the worker reads. */
 const ClaimObject = z.object({
   metadata: z.object({ deletionTimestamp: z.optional(z.string()) }),
   status: z.optional(
@@ -37,8 +36,8 @@ function contentOf(object: unknown): ClaimContent {
 }
 
 /**
- * The host of a claim. Both must name each other, because the claim is an object of the tenant. Problems reveal nothing about
- * the host, which the tenant must not know.
+ * Finds the host of a claim. Claim and host must name each other, because the tenant can edit the claim. The problems reveal
+ * nothing about the host, which the tenant must not know.
  */
 export function targetOfClaim(
   { name: claim, content, paused }: Described<ClaimContent>,
@@ -46,27 +45,27 @@ export function targetOfClaim(
 ): {
   readonly target: BmcTarget;
   readonly host?: ObjectName;
-  readonly paused?: Pause;
-  readonly labels?: Labels;
+  readonly paused?: Pause | undefined;
+  readonly labels?: Labels | undefined;
 } {
-  const own = defined({ paused });
-  if (content.kind === "unbound")
-    return { target: { kind: "unusable", problems: [content.problem] }, ...own };
+  if (content.kind === "unbound") {
+    return { target: { kind: "unusable", problems: [content.problem] }, paused };
+  }
   const host = findHost(content.host);
   const found = host?.content;
   const isMutual = found?.claim !== undefined && keyOf(found.claim) === keyOf(claim);
   if (!found || !isMutual) {
     const problem = "has a host that this worker does not see, or that is not bound to the claim";
-    return { target: { kind: "unusable", problems: [problem] }, ...own };
+    return { target: { kind: "unusable", problems: [problem] }, paused };
   }
   const { target } = found;
-  // The claim is the tenant's: its own labels must not choose the policy's rules.
-  const either = defined({ paused: paused ?? (host?.paused && HOST_PAUSED), labels: host?.labels });
+  // The host's labels count: the tenant edits those of the claim, which must not select the policy's rules.
+  const either = { paused: paused ?? (host?.paused && HOST_PAUSED), labels: host?.labels };
   if (target.kind === "usable") return { target, host: content.host, ...either };
   return { target: { kind: "unusable", problems: [HOST_REFUSED] }, ...either };
 }
 
-/** A pause without its reason, which only the operator may know. */
+/** The pause of a claim whose host is paused. Does not show the reason, which only the operator may know. */
 export const HOST_PAUSED: Pause = { reason: "ask the operator for the reason", by: "its host" };
 
 export const HOST_REFUSED =

@@ -1,6 +1,5 @@
 import { Connection } from "../../../shared/contract/connection.ts";
 import type { BootMode } from "../../../shared/contract/vocabulary.ts";
-import { defined } from "../../../shared/defined.ts";
 import { excessOf } from "../../../shared/input-limits.ts";
 import { DETACHED, HostObject, managementOf, OWN_REBOOT } from "../../kubernetes/client/host-object.ts";
 import { keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
@@ -10,18 +9,18 @@ import { FINGERPRINT_ANNOTATION } from "./connection-problems.ts";
 import type { BmcTarget, Describe } from "./described-machine.ts";
 import { readAddress } from "./host-address.ts";
 
-/** How the worker treats hosts whose power Metal3's operator manages. */
+/** How to treat hosts whose power Metal3's operator manages. */
 export type Managed = "refuse" | "via-host";
 
 export interface HostContent {
   readonly target: BmcTarget;
   /** The HostClaim in `spec.consumerRef`. */
-  readonly claim?: ObjectName;
-  /** Reboot annotations of this project's workers, with their values. */
-  readonly reboots?: Readonly<Record<string, string>>;
+  readonly claim?: ObjectName | undefined;
+  /** The reboot annotations of this project's workers, with their values. */
+  readonly reboots?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Secure boot is not a boot mode of its own: it stays as it is. Metal3's default is UEFI (`BareMetalHost.BootMode`). */
+/** The boot modes of Metal3, whose default is UEFI (`BareMetalHost.BootMode`). UEFISecureBoot does not change Secure Boot. */
 const BOOT_MODES: Readonly<Record<string, BootMode>> = {
   UEFI: "uefi",
   UEFISecureBoot: "uefi",
@@ -41,8 +40,8 @@ export function describeHost(managed: Managed): Describe<HostContent> {
     if (excess !== undefined) return { name, content: { target: unusable([`spec ${excess}`]) } };
     const { address, credentialsName } = host.spec.bmc ?? {};
     if (!address && !credentialsName) return undefined;
-    const [claim, reboots] = [claimOf(host), ownReboots(host)];
-    return { name, content: { target: targetOf(host, name, managed), ...defined({ claim, reboots }) } };
+    const target = targetOf(host, name, managed);
+    return { name, content: { target, claim: claimOf(host), reboots: ownReboots(host) } };
   };
 }
 
@@ -72,7 +71,7 @@ function refusal(state: string): string {
   );
 }
 
-/** Metal3 knows how to reach the BMC; the address only identifies the BMC. */
+/** The target for actions that go through the BareMetalHost. The BMC's address serves only to identify the BMC. */
 function viaHost(host: HostObject, name: ObjectName): BmcTarget {
   const known = direct(host);
   const lockKey = known.kind === "usable" ? known.lockKey : `baremetalhost ${keyOf(name)}`;
@@ -91,11 +90,11 @@ function direct({ metadata, spec }: HostObject): BmcTarget {
     connection: {
       host: address.host,
       authSecretRef: { name: credentialsName },
-      ...defined({ insecureTLS: disableCertificateVerification }),
+      insecureTLS: disableCertificateVerification,
     },
     bootMode: BOOT_MODES[spec.bootMode || "UEFI"] ?? "uefi",
     address,
-    ...defined({ fingerprint }),
+    fingerprint,
   } as const;
   const parsed = Connection.safeParse(connectionDocument(source));
   if (parsed.success) {

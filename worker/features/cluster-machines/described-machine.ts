@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
 import type { BootMode } from "../../../shared/contract/vocabulary.ts";
-import { defined } from "../../../shared/defined.ts";
 import { valueProblems } from "../../../shared/document/issue-problems.ts";
 import { excessOf } from "../../../shared/input-limits.ts";
 import type { Pause } from "../../core/action/machine-facts.ts";
@@ -18,11 +17,11 @@ interface Usable extends AnnotatedState {
   readonly kind: "usable";
   readonly source: ConnectionSource;
   readonly lockKey: string;
-  /** The object that this was read from. */
-  readonly object?: ObjectReference;
+  /** The object that describes the BMC. */
+  readonly object?: ObjectReference | undefined;
   /** Unknown fields, which are ignored. */
-  readonly unknown?: readonly string[];
-  /** The actions that go through the BareMetalHost in place of its BMC: all, or those that read or change the power. */
+  readonly unknown?: readonly string[] | undefined;
+  /** The actions that go through the BareMetalHost instead of its BMC: all, or those that read or change the power. */
   readonly viaHost?: "all" | "power";
 }
 
@@ -33,14 +32,14 @@ interface Unusable {
 
 export type BmcTarget = Usable | Unusable;
 
-/** A Hardware of v1alpha1 refers to a Machine in its namespace. */
+/** The reference of a v1alpha1 Hardware to a Machine in its namespace. */
 export type MachineReference = { readonly kind: "reference"; readonly machine: string } | Unusable;
 
 export interface Described<Content> {
   readonly name: ObjectName;
   readonly content: Content;
-  readonly paused?: Pause;
-  readonly labels?: Labels;
+  readonly paused?: Pause | undefined;
+  readonly labels?: Labels | undefined;
 }
 
 /** Reads an object; undefined for one without a BMC. Never throws. */
@@ -67,7 +66,7 @@ const BmcRef = z.object({
 });
 const HardwareWithReference = z.object({ spec: z.object({ bmcRef: z.optional(z.unknown()) }) });
 
-/** A Machine, `bmc.tinkerbell.org/v1alpha1`. */
+/** Reads a Machine (`bmc.tinkerbell.org/v1alpha1`). */
 export const describeMachine: Describe<BmcTarget> = (object, name) => {
   const parsed = MachineObject.safeParse(object);
   if (!parsed.success) return unusable(name, problemsOf(MachineObject, object, parsed.error.issues));
@@ -75,7 +74,7 @@ export const describeMachine: Describe<BmcTarget> = (object, name) => {
   const where = "spec.connection";
   const read = readKnown(MachineConnection, spec.connection, where);
   if (read.problems) return unusable(name, read.problems);
-  const source = { connection: read.value, ...defined({ fingerprint: fingerprintOf(metadata.annotations) }) };
+  const source = { connection: read.value, fingerprint: fingerprintOf(metadata.annotations) };
   return describe(
     name,
     source,
@@ -86,7 +85,7 @@ export const describeMachine: Describe<BmcTarget> = (object, name) => {
   );
 };
 
-/** A Hardware, `tinkerbell.org/v1alpha2`. */
+/** Reads a Hardware (`tinkerbell.org/v1alpha2`). */
 export const describeHardware: Describe<BmcTarget> = (object, name) => {
   const parsed = HardwareObject.safeParse(object);
   if (!parsed.success) return unusable(name, problemsOf(HardwareObject, object, parsed.error.issues));
@@ -98,8 +97,9 @@ export const describeHardware: Describe<BmcTarget> = (object, name) => {
   const { credentialsRef, ...connection } = read.value;
   const bootMode = BootModes[spec.bmc.bootMode ?? ""];
   const source = {
-    connection: { ...connection, ...defined({ authSecretRef: credentialsRef }) },
-    ...defined({ bootMode, fingerprint: fingerprintOf(metadata.annotations) }),
+    connection: { ...connection, authSecretRef: credentialsRef },
+    bootMode,
+    fingerprint: fingerprintOf(metadata.annotations),
   };
   return describe(
     name,
@@ -111,7 +111,7 @@ export const describeHardware: Describe<BmcTarget> = (object, name) => {
   );
 };
 
-/** A Hardware, `tinkerbell.org/v1alpha1`. Tinkerbell itself uses only the Machine's name (`BMCRef.Name`). */
+/** Reads a Hardware (`tinkerbell.org/v1alpha1`). Like Tinkerbell, it uses only the Machine's name (`BMCRef.Name`). */
 export const describeHardwareReference: Describe<MachineReference> = (object, name) => {
   const parsed = HardwareWithReference.safeParse(object);
   if (!parsed.success) return unusable(name, problemsOf(HardwareWithReference, object, parsed.error.issues));
@@ -148,12 +148,10 @@ function describe(
       kind: "usable",
       source,
       lockKey: connectionLockKey(connection, connection.providers),
-      ...defined({ unknown: ignored.length > 0 ? ignored : undefined }),
+      unknown: ignored.length > 0 ? ignored : undefined,
       ...annotatedState(annotations),
-      ...defined({
-        object:
-          uid === undefined ? undefined : { apiVersion: apiVersionOf(kind), kind: kind.kind, ...name, uid },
-      }),
+      object:
+        uid === undefined ? undefined : { apiVersion: apiVersionOf(kind), kind: kind.kind, ...name, uid },
     },
   };
 }
@@ -168,7 +166,7 @@ type Read<T> =
 
 type Issues = readonly z.core.$ZodIssue[];
 
-/** Unknown fields, as of later versions of Tinkerbell, are reported and ignored. */
+/** Parses a value. Reports and ignores unknown fields, which later versions of Tinkerbell may add. */
 function readKnown<T>(schema: z.ZodMiniType<T>, value: unknown, where: string): Read<T> {
   const excess = excessOf(value, "connection");
   if (excess !== undefined) return { problems: [`${where} ${excess}`] };
@@ -183,7 +181,7 @@ function readKnown<T>(schema: z.ZodMiniType<T>, value: unknown, where: string): 
   return { value: again.data, unknown: strange.map((path) => [where, ...path].join(".")) };
 }
 
-/** A copy without the values at the paths. */
+/** Copies a value without the parts at the given paths. */
 function without(value: unknown, paths: ReadonlySet<string>, at: readonly PropertyKey[] = []): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item, index) => without(item, paths, [...at, index]));

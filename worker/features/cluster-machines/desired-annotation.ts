@@ -6,17 +6,17 @@ import { printableLine, shortened } from "../../../shared/printable.ts";
 
 const DESIRED_ANNOTATION = "pbnj-worker/desired";
 
-/** The desired state in an annotation, or why it is invalid. */
+/** The desired state in an annotation, or why the annotation is invalid. */
 export interface AnnotatedState {
   readonly desired?: DesiredState;
-  /** One line with all problems. */
+  /** All problems of the annotation, in one line. */
   readonly desiredProblem?: string;
 }
 
 const MOST_PROBLEMS = 20;
 const LONGEST_PROBLEM = 300;
 
-/** Reads the annotation, which is YAML or JSON. Never throws, because a broken one must not stop the machine's actions. */
+/** Reads the annotation, which is YAML or JSON. Never throws, because an invalid annotation must not stop the machine's actions. */
 export function annotatedState(annotations: Readonly<Record<string, string>> | undefined): AnnotatedState {
   const text = annotations?.[DESIRED_ANNOTATION] ?? "";
   if (text.trim() === "") return {};
@@ -39,7 +39,10 @@ export function annotatedState(annotations: Readonly<Record<string, string>> | u
   return broken(problems.map(({ path, message }) => `${path.map(String).join(".")} ${message}`));
 }
 
-/** Firmware images are not accepted: many users may edit an object, but only the operator decides what a BMC installs. */
+/**
+ * Finds the components with a firmware image. An annotation must not have one: many users may edit an object, but only the
+ * operator decides what a BMC installs.
+ */
 function componentsWithImage({ firmware = {} }: DesiredState): readonly string[] {
   return Object.entries(firmware).flatMap(([name, wanted]) => (typeof wanted === "object" ? name : []));
 }

@@ -1,14 +1,14 @@
 import * as z from "zod/mini";
 import type { HostAccess } from "../../core/ports/runtime.ts";
+import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { KINDS, keyOf } from "../../kubernetes/client/kinds.ts";
 import type { HostContent } from "./described-host.ts";
 import type { Described } from "./described-machine.ts";
-import type { SourceCluster } from "./source-connection.ts";
 
-/** Runs work with the connection of a source. Rejects with a `KubernetesError` if there is none. */
-export type UseSource = <T>(work: (cluster: SourceCluster) => Promise<T>) => Promise<T>;
+/** Runs work with the connection of a source. Rejects with a `KubernetesError` if the source is not connected. */
+export type UseSource = <T>(work: (cluster: Cluster) => Promise<T>) => Promise<T>;
 
-/** A host in the view of one source. */
+/** Gives access to a host through the connection of its source. */
 export function hostAccess(
   source: string,
   { name, content }: Described<HostContent>,

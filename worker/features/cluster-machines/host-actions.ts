@@ -1,6 +1,6 @@
 import { parseImageReference } from "../../../shared/contract/image-reference.ts";
 
-/** Actions that change a machine's power and nothing else, with the `spec.online` that agrees with their end. */
+/** The actions that change only a machine's power, with the value of `spec.online` that agrees with their result. */
 const CHANGES: Readonly<Record<string, boolean>> = {
   "power-on": true,
   "power-off": false,
@@ -9,10 +9,10 @@ const CHANGES: Readonly<Record<string, boolean>> = {
 };
 const READS = ["power-status", "wait-for-power-state"] as const;
 
-/** Actions that go through a BareMetalHost instead of its BMC. */
+/** The actions that can go through a BareMetalHost instead of its BMC. */
 export const POWER_ACTIONS: readonly string[] = [...Object.keys(CHANGES), ...READS];
 
-/** The action's name, by its image. */
+/** The name of the action in an image reference. */
 export function actionOf(image: string | undefined): string | undefined {
   return image === undefined ? undefined : parseImageReference(image)?.name;
 }
@@ -21,7 +21,7 @@ export function isPowerAction(image: string | undefined): boolean {
   return POWER_ACTIONS.includes(actionOf(image) ?? "");
 }
 
-/** The `spec.online` with which the action's result lasts; undefined for an action that leaves the power alone. */
+/** The value of `spec.online` that an action's result needs to last; undefined for an action that does not change the power. */
 export function onlineAfter(image: string | undefined): boolean | undefined {
   const name = actionOf(image) ?? "";
   return Object.hasOwn(CHANGES, name) ? CHANGES[name] : undefined;

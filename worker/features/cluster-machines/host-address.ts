@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
 
-/** Fields of a connection from `spec.bmc.address` of a BareMetalHost. */
+/** The part of a connection that `spec.bmc.address` of a BareMetalHost defines. */
 export interface HostAddress {
   readonly host: string;
   readonly providers: readonly ProviderName[];
@@ -15,7 +15,7 @@ export interface HostAddress {
 
 export type ReadAddress = { readonly ok: true; readonly address: HostAddress } | { readonly problem: string };
 
-/** Metal3's drivers that reach a BMC by Redfish; each also with `+http` or `+https` (baremetal-operator, pkg/hardwareutils/bmc). */
+/** Metal3's drivers for Redfish. Each may be followed by `+http` or `+https` (baremetal-operator, pkg/hardwareutils/bmc). */
 const REDFISH: ReadonlySet<string> = new Set([
   "redfish",
   "ilo5-redfish",
@@ -33,7 +33,7 @@ export const ADDRESS_SCHEMES: readonly string[] = [...IPMI, ...REDFISH];
 const TRANSPORTS: ReadonlySet<string | undefined> = new Set([undefined, "http", "https"]);
 const LONGEST_ADDRESS = 2_048;
 
-/** Without a scheme the address is one of IPMI. A scheme may be followed by `:` alone, as in `ipmi:192.0.2.1`. */
+/** Parses an address. Without a scheme it means IPMI. A scheme may be followed by only `:`, such as in `ipmi:192.0.2.1`. */
 export function readAddress(text: string): ReadAddress {
   if (text.length > LONGEST_ADDRESS) return { problem: "is too long" };
   const [scheme, rest] = splitScheme(text.trim());
@@ -42,7 +42,7 @@ export function readAddress(text: string): ReadAddress {
   if (!isRedfish && !(IPMI.has(driver) && transport === undefined)) {
     return { problem: `has the scheme ${scheme}, which is none of ${ADDRESS_SCHEMES.join(", ")}` };
   }
-  // With a scheme that the parser knows, it would remove the default port.
+  // The parser removes the default port of a scheme that it knows.
   const url = URL.parse(`bmc://${isIPv6(rest) ? `[${rest}]` : rest}`);
   if (!url || url.hostname === "") return { problem: "has no valid host" };
   if (url.username !== "" || url.password !== "") return { problem: "must not contain credentials" };
@@ -58,7 +58,7 @@ function redfishOf(url: URL, isPlain: boolean): HostAddress {
 
 function ipmiOf(url: URL, driver: string): HostAddress {
   const privilege = (url.searchParams.get("privilegelevel") ?? "ADMINISTRATOR").toLowerCase();
-  // libvirt is VirtualBMC, which offers cipher suite 3 alone.
+  // libvirt means VirtualBMC, which offers only cipher suite 3.
   const weak = driver === "libvirt" ? ({ allowSuite3: true } as const) : {};
   return { host: hostOf(url), providers: ["ipmi"], ipmi: { ...portOf(url), privilege, ...weak } };
 }
@@ -71,7 +71,7 @@ function portOf({ port }: URL): { readonly port?: number } {
   return port === "" ? {} : { port: Number(port) };
 }
 
-/** The text before the first colon may be a host or the beginning of an IPv6 address. */
+/** Splits an address into scheme and rest. The text before the first colon may also be a host or part of an IPv6 address. */
 function splitScheme(text: string): readonly [string, string] {
   const [, scheme = "", slashes = "", rest = ""] = /^([^:/[\]]*):(\/\/)?(.*)$/s.exec(text) ?? [];
   const [driver = ""] = scheme.toLowerCase().split("+");

@@ -2,12 +2,13 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
-import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
+import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { HostObject, managementOf } from "../../kubernetes/client/host-object.ts";
 import { KINDS, keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
+import type { Machine } from "../../machines/inventory.ts";
 import { MachinePaused, refusePaused } from "../../machines/pause.ts";
 import type { ReferenceRefusal } from "../../policy/reference.ts";
 import { checkClaim } from "./claim-permit.ts";
@@ -16,25 +17,26 @@ import { HOST_PAUSED, HOST_REFUSED } from "./described-claim.ts";
 import { describeHost, type Managed } from "./described-host.ts";
 import type { BmcTarget } from "./described-machine.ts";
 import { actionOf, isPowerAction, onlineAfter, POWER_ACTIONS } from "./host-actions.ts";
-import type { ClusterMachine, Metal3Machine } from "./machine-index.ts";
+import type { Metal3Machine, ObjectOrigin } from "./machine-index.ts";
 import { withMetadata } from "./paused.ts";
-import type { SourceCluster } from "./source-connection.ts";
 import { reasonOf } from "./warning-log.ts";
 
 type Usable = Extract<BmcTarget, { readonly kind: "usable" }>;
 
-export interface UsableHost extends Pick<ClusterMachine, "machine" | "object" | "at" | "source"> {
+/** A machine that is a BareMetalHost or a HostClaim. */
+export interface UsableHost extends ObjectOrigin {
+  readonly machine: Machine;
   readonly content: Usable;
   readonly metal3: Metal3Machine;
 }
 
 export interface HostReading {
-  /** The image of the action that the connection is for. */
+  /** The image of the action that needs the connection. */
   readonly image?: string | undefined;
   readonly managed: Managed;
-  /** The policy for references between objects of their cluster. */
+  /** The policy for references between objects of the cluster. */
   readonly references: ReferenceRefusal;
-  readonly log: Pick<Logger, "warn">;
+  readonly log: Logger;
   readonly whilePaused?: true | undefined;
   readonly signal: AbortSignal;
 }
@@ -42,12 +44,12 @@ export interface HostReading {
 const READ_TIMEOUT_MS = 10_000;
 
 /**
- * The connection of a host. Reads the host's state again, so that nothing is sent to a BMC that the operator manages by
- * now. Errors reveal nothing about the host of a claim. Throws as `readConnection` does.
+ * Reads the connection of a host. Reads the host's state first, so that nothing is sent to a BMC that the operator manages
+ * meanwhile. Errors reveal nothing about the host of a claim. Throws like `readConnection`.
  */
 export async function readHostConnection(
   found: UsableHost,
-  cluster: SourceCluster,
+  cluster: Cluster,
   reading: HostReading,
 ): Promise<Connection> {
   const { at, metal3 } = found;
@@ -70,7 +72,7 @@ export async function readHostConnection(
 class HostRefusal extends BmcError {
   readonly problem: string;
 
-  constructor(errorClass: ErrorClass, called: Called, problem: string) {
+  constructor(errorClass: ErrorClass, called: ObjectOrigin, problem: string) {
     super(errorClass, reasonOf(called, [problem]));
     this.problem = problem;
   }
@@ -83,7 +85,7 @@ export function goesViaHost({ viaHost }: Usable, image: string | undefined): boo
 
 async function read(
   found: UsableHost,
-  cluster: SourceCluster,
+  cluster: Cluster,
   { image, managed, references, signal, ...terms }: HostReading,
 ): Promise<Connection> {
   const { machine, content, metal3 } = found;
@@ -93,7 +95,7 @@ async function read(
     return readHost(cluster, host, bound);
   });
   const seen = withMetadata(KINDS.bareMetalHost, describeHost(managed))(object, host);
-  refusePaused({ ...machine, ...defined({ paused: seen?.paused }) }, terms);
+  refusePaused({ ...machine, paused: seen?.paused ?? machine.paused }, terms);
   const described = seen?.content;
   const called = { object: "BareMetalHost", at: host, source: found.source } as const;
   if (!described) throw new BmcError("usage", reasonOf(called, ["has no BMC any more"]));
@@ -110,7 +112,7 @@ async function read(
   return readConnection(connectable, cluster, signal);
 }
 
-async function readHost(cluster: SourceCluster, host: ObjectName, signal: AbortSignal): Promise<unknown> {
+async function readHost(cluster: Cluster, host: ObjectName, signal: AbortSignal): Promise<unknown> {
   try {
     return await cluster.get(KINDS.bareMetalHost, host, z.unknown(), signal);
   } catch (thrown) {
@@ -122,10 +124,8 @@ async function readHost(cluster: SourceCluster, host: ObjectName, signal: AbortS
   }
 }
 
-type Called = Pick<ClusterMachine, "object" | "at" | "source">;
-
-/** A connection without a login. The launched action uses the worker's provider instead of the connection's. */
-function viaHost(machine: string, called: Called, image: string | undefined): Connection {
+/** A connection without a login. The action uses the worker's own provider, which goes through the BareMetalHost. */
+function viaHost(machine: string, called: ObjectOrigin, image: string | undefined): Connection {
   if (image !== undefined && !isPowerAction(image)) {
     const allowed = POWER_ACTIONS.join(", ");
     const problem = `is managed by Metal3, which allows only ${allowed}, not ${actionOf(image) ?? image}`;
@@ -135,7 +135,7 @@ function viaHost(machine: string, called: Called, image: string | undefined): Co
 }
 
 /** Rejects a power action that contradicts `spec.online`: on an externally provisioned host, the operator would undo it. */
-function checkOnline(host: HostObject, called: Called, image: string | undefined): void {
+function checkOnline(host: HostObject, called: ObjectOrigin, image: string | undefined): void {
   const management = managementOf(host);
   const wanted = onlineAfter(image);
   if (management.kind !== "power" || wanted === undefined || wanted === management.online) return;

@@ -8,8 +8,8 @@ import { type IdentityText, identityTextOf, selectionOf } from "./identity-secre
 import type { SourceAccess, UseConnection } from "./inventory-source.ts";
 
 export interface IdentityAccessOptions {
-  /** The worker's own. */
-  readonly cluster: Pick<Cluster, "list" | "watch">;
+  /** The worker's own cluster. */
+  readonly cluster: Cluster;
   readonly secret: ObjectName;
   /** The context of the kubeconfig to use. Default: the current one. */
   readonly contextName?: string | undefined;
@@ -17,7 +17,7 @@ export interface IdentityAccessOptions {
   readonly log: Logger;
 }
 
-/** Connects with the kubeconfig in a Secret of the worker's namespace, and again when the Secret changes. */
+/** Connects with the kubeconfig in a Secret of the worker's namespace, and reconnects when the Secret changes. */
 export class IdentityAccess implements SourceAccess {
   readonly #options: IdentityAccessOptions;
   readonly #called: string;
@@ -76,7 +76,7 @@ export class IdentityAccess implements SourceAccess {
     } else this.#problem = undefined;
   }
 
-  /** A connection that exists stays in use. */
+  /** Records and logs a problem. An existing connection stays in use. */
   #reject(problem: string): void {
     if (problem !== this.#problem)
       this.#options.log.error({ reason: problem }, "machine source kubeconfig rejected");

@@ -4,13 +4,13 @@ import type { Selection } from "../../kubernetes/client/cluster.ts";
 import type { ObjectName } from "../../kubernetes/client/kinds.ts";
 import { SecretObject } from "./secret-values.ts";
 
-/** The keys that hold a kubeconfig; the second is Cluster API's. */
+/** The keys of a Secret that may hold a kubeconfig. Cluster API uses `value`. */
 const KEYS = ["kubeconfig", "value"];
 
-/** A kubeconfig, or why there is none: a sentence without its subject. */
+/** A kubeconfig, or the problem of its Secret, which completes a sentence that begins with the Secret's name. */
 export type IdentityText = { readonly text: Secret } | { readonly problem: string };
 
-/** Selects one object, which RBAC's `resourceNames` allow. */
+/** Selects one object by name, which RBAC can allow with `resourceNames`. */
 export function selectionOf({ namespace, name }: ObjectName): Selection {
   return { namespace, fieldSelector: `metadata.name=${name}` };
 }

@@ -4,48 +4,49 @@ import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { HostAccess } from "../../core/ports/runtime.ts";
+import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import type { ObjectName } from "../../kubernetes/client/kinds.ts";
 import { KubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
 import type { ReferenceRefusal } from "../../policy/reference.ts";
 import type { Managed } from "./described-host.ts";
 import { hostAccess } from "./host-access.ts";
 import type { ClusterSource, MachineIndex } from "./machine-index.ts";
-import { type OpenedSource, type SourceCluster, SourceConnection } from "./source-connection.ts";
+import { type OpenedSource, SourceConnection } from "./source-connection.ts";
 import { sourceLog } from "./source-log.ts";
 import type { MachineWarning } from "./warning-log.ts";
 import type { Progress, SourceState } from "./watched-sources.ts";
 
-/** Receives a new connection, or the reason why the last one was lost. Must not throw. */
+/** Receives a new connection, or the reason why the last one was closed. Must not throw. */
 export type UseConnection = (opened: OpenedSource | { readonly problem: string }) => void;
 
-/** Connects to the cluster of a source, and again each time its connection settings change. */
+/** Connects to the cluster of a source, and reconnects when its connection settings change. */
 export interface SourceAccess {
-  /** Calls `use` for each change. Runs until the signal aborts. Never rejects. */
+  /** Calls `use` with each new connection. Runs until the signal aborts. Never rejects. */
   run(use: UseConnection, signal: AbortSignal): Promise<void>;
-  /** Why the latest change was not applied, or there is no connection yet. */
+  /** Returns why the latest change was not applied or there is no connection yet. */
   problem(): string | undefined;
 }
 
 /** A cluster that machines are read from. */
 export interface MachineSource {
-  /** Unique; shown with each machine. */
+  /** The unique name of the source, which is shown with each machine. */
   readonly name: string;
   readonly kinds: readonly ClusterSource[];
   readonly access: SourceAccess;
-  /** The worker's own cluster, whose Secrets a pod can mount. */
+  /** Whether this is the worker's own cluster, whose Secrets a pod can mount. */
   readonly isOwn: boolean;
-  /** `*` means all; absent means the connection's own. */
+  /** The namespace to watch; `*` means all, absent means the connection's own. */
   readonly watchNamespace?: string | undefined;
-  /** Before the name of each machine. */
-  readonly prefix?: string;
-  /** Whether workflows of a namespace may use the machines. Absent: those of the same namespace as the machine. */
-  readonly mayUse?: (workflowNamespace: string) => boolean;
+  /** The prefix of each machine's name. */
+  readonly prefix?: string | undefined;
+  /** Returns whether workflows of a namespace may use the machines. Default: only workflows of the machine's own namespace. */
+  readonly mayUse?: ((workflowNamespace: string) => boolean) | undefined;
 }
 
 export interface InventorySourceOptions {
   readonly source: MachineSource;
   readonly managedHosts: Managed;
-  /** The policy for references between objects of this cluster. */
+  /** The policy for references between objects of the cluster. */
   readonly references: ReferenceRefusal;
   readonly clock: Clock;
   readonly log: Logger;
@@ -58,17 +59,17 @@ const EMPTY: MachineIndex = { byName: new Map(), machines: [], rejected: [] };
 const LISTED_LOOK_MS = 100;
 
 /**
- * The machines of one source. If its cluster is unreachable, the known machines remain. A new connection replaces the old
- * one once it has listed its objects, so that a wrong one breaks nothing.
+ * The machines of one source. If its cluster is unreachable, the known machines remain. A new connection replaces the old one
+ * only once it has listed its objects, so that wrong settings break nothing.
  */
 export class InventorySource {
   readonly #options: InventorySourceOptions;
   #shown: SourceConnection | undefined;
   #next: SourceConnection | undefined;
-  /** Why `#shown` was closed. */
+  /** Why `#shown` was closed, if it was. */
   #closedBecause: string | undefined;
   readonly #stop = new AbortController();
-  /** Connections that watch, that are about to replace another one, or that are closing. */
+  /** The work of connections that watch, that are about to replace another one, or that are closing. */
   readonly #work = new Set<Promise<void>>();
 
   constructor(options: InventorySourceOptions) {
@@ -116,7 +117,7 @@ export class InventorySource {
     return this.#shown?.isClosed === false ? this.#shown.watched.states() : [];
   }
 
-  /** Why its machines may be stale, in one line each. */
+  /** Why the machines may be stale, in one line each. */
   problems(): readonly string[] {
     const failing = this.states().flatMap(({ resource, state, reason }) =>
       state === "failing" ? [`${resource}: ${reason ?? "cannot be watched"}`] : [],
@@ -134,7 +135,7 @@ export class InventorySource {
     return this.#shown?.cluster.server;
   }
 
-  /** The name in `index` of the machine that a workflow of this namespace refers to, if it may use that machine. */
+  /** Finds the machine to which a workflow of this namespace refers, if the workflow may use it. Returns its name in `index`. */
   find(name: string, namespace: string): string | undefined {
     const { mayUse } = this.#options.source;
     const { byName } = this.index();
@@ -150,7 +151,7 @@ export class InventorySource {
     return this.#findOthers(name, namespace);
   }
 
-  /** A machine of another namespace that the policy lets workflows of this one use, by its full name. */
+  /** Finds a machine of another namespace by its full name, if the policy lets workflows of this namespace use it. */
   #findOthers(name: string, namespace: string): string | undefined {
     const found = this.index().byName.get(name);
     if (!found || found.object === "HostClaim") return undefined;
@@ -159,8 +160,8 @@ export class InventorySource {
     return this.#options.references(reference) === undefined ? name : undefined;
   }
 
-  /** Reads through the connection that shows the machine. Throws a `BmcError`, or what `work` throws for the own cluster. */
-  async read<T>(name: string, work: (cluster: SourceCluster) => Promise<T>): Promise<T> {
+  /** Reads through the machine's connection. Throws a `BmcError`; for the worker's own cluster, whatever `work` throws. */
+  async read<T>(name: string, work: (cluster: Cluster) => Promise<T>): Promise<T> {
     const called = `machine source ${this.name}`;
     if (!this.#shown || this.#shown.isClosed || !this.index().byName.has(name)) {
       throw new BmcError("internal", `${called}: ${this.#problem() ?? "is not connected"}`);
@@ -174,7 +175,7 @@ export class InventorySource {
     }
   }
 
-  /** Undefined if the source does not see it now. */
+  /** Gives access to a host; undefined if the source does not have it now. */
   host(at: ObjectName): HostAccess | undefined {
     const seen = this.#shown?.watched.objects().findHost(at);
     return seen && hostAccess(this.name, seen, (work) => this.#through(work));
@@ -185,7 +186,7 @@ export class InventorySource {
     return seen.map((host) => hostAccess(this.name, host, (work) => this.#through(work)));
   }
 
-  async #through<T>(work: (cluster: SourceCluster) => Promise<T>): Promise<T> {
+  async #through<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
     const shown = this.#shown;
     if (!shown || shown.isClosed) throw new KubernetesError("unreachable", `${this.name} is not connected`);
     return shown.use(work);
@@ -220,7 +221,7 @@ export class InventorySource {
     }
   }
 
-  /** Objects of a closed connection stay until the next connection has listed its objects. */
+  /** Waits until the next connection has listed its objects, then closes the old connection and shows the new one. */
   async #replace(next: SourceConnection, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (this.#next === next && !signal.aborted) {

@@ -7,7 +7,7 @@ import type { SourceAccess, UseConnection } from "./inventory-source.ts";
 
 export interface KubeconfigAccessOptions {
   readonly path: string;
-  /** Default: the current one. */
+  /** The context to use. Default: the current one. */
   readonly contextName?: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -16,7 +16,7 @@ export interface KubeconfigAccessOptions {
 /** How often to check whether the file changed. */
 const LOOK_MS = 10_000;
 
-/** Connects with an operator's kubeconfig file, and again when it changes. */
+/** Connects with an operator's kubeconfig file, and reconnects when the file changes. */
 export class KubeconfigAccess implements SourceAccess {
   readonly #options: KubeconfigAccessOptions;
   #problem: string | undefined;
@@ -58,7 +58,7 @@ export class KubeconfigAccess implements SourceAccess {
     this.#seen = text;
   }
 
-  /** A connection that exists stays in use. */
+  /** Records and logs a problem. An existing connection stays in use. */
   #reject(problem: string): void {
     if (problem !== this.#problem)
       this.#options.log.error({ reason: problem }, "machine source kubeconfig rejected");

@@ -1,4 +1,3 @@
-import { defined } from "../../../shared/defined.ts";
 import type { Pause } from "../../core/action/machine-facts.ts";
 import type { Labels } from "../../document/labels.ts";
 import { keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
@@ -8,27 +7,31 @@ import { type ClaimContent, targetOfClaim } from "./described-claim.ts";
 import type { HostContent } from "./described-host.ts";
 import type { BmcTarget, Described, MachineReference } from "./described-machine.ts";
 
-/** Hardware of v1alpha1 refers to Machines. */
+/** The kinds of objects that can be machines. */
 export type ClusterSource = "machines" | "hardware" | "baremetalhosts";
 
 /** The BareMetalHost behind a machine. */
 export interface Metal3Machine {
   readonly host: ObjectName;
-  /** For a machine that is named by its claim. */
+  /** The claim that names the machine, if there is one. */
   readonly claim?: ObjectName;
 }
 
-export interface ClusterMachine {
-  /** The public part: an object may hold tokens in its headers. */
-  readonly machine: Machine;
+/** The object that a machine comes from. */
+export interface ObjectOrigin {
   readonly object: "Machine" | "Hardware" | "BareMetalHost" | "HostClaim";
   readonly at: ObjectName;
-  /** The name of its source; of all of them if several have its name. */
+  /** The name of the machine source; the names of all sources if several have a machine of this name. */
   readonly source: string;
-  /** False for a Machine that only a Hardware names: it can be found, but is not polled for. */
+}
+
+export interface ClusterMachine extends ObjectOrigin {
+  /** The part that may be shown: the rest may contain tokens in headers. */
+  readonly machine: Machine;
+  /** False for a machine that can be found by name but is not polled for, such as a Machine that only a Hardware names. */
   readonly isListed: boolean;
   readonly content: BmcTarget;
-  readonly metal3?: Metal3Machine;
+  readonly metal3?: Metal3Machine | undefined;
 }
 
 export interface ClusterObjects {
@@ -50,7 +53,7 @@ interface Added {
 }
 
 export interface MachineIndex {
-  /** By name, which includes the namespace if several are watched. */
+  /** The machines by name, which includes the namespace if several namespaces are watched. */
   readonly byName: ReadonlyMap<string, ClusterMachine>;
   /** Machines to poll for, sorted by name. */
   readonly machines: readonly Machine[];
@@ -65,7 +68,7 @@ export interface Naming {
   readonly allNamespaces: boolean;
 }
 
-/** Assigns the names. The first object keeps its name; Machines come first. */
+/** Names the machines. If several objects have the same name, the first one keeps it; Machines come first. */
 export function indexMachines(
   objects: ClusterObjects,
   { source, prefix, sources, allNamespaces }: Naming,
@@ -89,8 +92,8 @@ export function indexMachines(
     const taken = byName.get(name);
     if (!taken) {
       const lockKey = content.kind === "usable" ? content.lockKey : `unusable ${object} ${keyOf(at)}`;
-      const machine = { name, lockKey, ...defined({ paused, labels }) };
-      byName.set(name, { machine, object, at, source, isListed, content, ...defined({ metal3 }) });
+      const machine = { name, lockKey, paused, labels };
+      byName.set(name, { machine, object, at, source, isListed, content, metal3 });
     } else if (isListed && content.kind === "usable" && content.lockKey !== taken.machine.lockKey) {
       const problem = `its name is that of ${taken.object} ${keyOf(taken.at)}, which has another BMC`;
       rejected.push({ object: `${object} ${keyOf(at)}`, problem });
@@ -120,16 +123,23 @@ export function indexMachines(
     const { name: claim } = claimed;
     const { target: content, host, paused, labels } = targetOfClaim(claimed, objects.findHost);
     const lockKey = content.kind === "usable" ? content.lockKey : `unusable HostClaim ${keyOf(claim)}`;
-    const machine = { name: `${CLAIM_PREFIX}${nameOf(claim)}`, lockKey, ...defined({ paused, labels }) };
+    const machine = { name: `${CLAIM_PREFIX}${nameOf(claim)}`, lockKey, paused, labels };
     const metal3 = host && { host, claim };
-    const about = { object: "HostClaim", at: claim, source, isListed: false } as const;
-    byName.set(machine.name, { machine, ...about, content, ...defined({ metal3 }) });
+    byName.set(machine.name, {
+      machine,
+      object: "HostClaim",
+      at: claim,
+      source,
+      isListed: false,
+      content,
+      metal3,
+    });
   }
 
   return { byName, machines: listed(byName), rejected };
 }
 
-/** All machines of several sources. A name that several of them have is refused, because any of them could be meant. */
+/** Merges the machines of several sources. A machine whose name is ambiguous is unusable. */
 export function mergeIndexes(indexes: readonly MachineIndex[]): MachineIndex {
   const [first, ...others] = indexes;
   if (first && others.length === 0) return first;
@@ -162,7 +172,7 @@ function listed(byName: MachineIndex["byName"]): readonly Machine[] {
   return machines.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Each object once: a CRD may serve it in both versions, of which one has the data. */
+/** Yields each Hardware once, because a CRD may serve it in two versions, of which only one has the data. */
 function* everyHardware({
   hardware,
   references,

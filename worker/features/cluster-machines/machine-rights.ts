@@ -3,7 +3,7 @@ import type { Managed } from "./described-host.ts";
 import type { ClusterSource } from "./machine-index.ts";
 
 export interface InventoryRight extends NeededRight {
-  /** One sentence without a full stop. */
+  /** When the right is needed, as a clause without a full stop. */
   readonly when: string;
 }
 
@@ -80,7 +80,7 @@ export const RIGHTS: readonly InventoryRight[] = [
 const OF_MACHINES: readonly string[] = ["machines"];
 const OF_HOSTS: readonly string[] = ["baremetalhosts", "hostclaims", "hostdeploypolicies", "namespaces"];
 
-/** For a source with these kinds, including the Secrets that only a kubelet could read instead. */
+/** The rights for a source with these kinds. Includes reading Secrets, even if a kubelet might mount them instead. */
 export function rightsFor(
   kinds: readonly ClusterSource[],
   managedHosts: Managed = "refuse",
@@ -98,7 +98,7 @@ export function rightsFor(
   );
 }
 
-/** To read the kubeconfig of a source, and to see when it changes. */
+/** The right to read a source's kubeconfig from a Secret and to watch it. */
 export function identityRight(secret: string): NeededRight {
   return {
     group: "",

@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { defined } from "../../../shared/defined.ts";
 import type { CrossCheck } from "../../config/cross-check.ts";
 import type { ConfigPart } from "../../config/part.ts";
 import { type SettingsOf, setting } from "../../config/setting.ts";
@@ -51,17 +50,18 @@ const rules: readonly CrossCheck<Given>[] = [
   },
 ];
 
-/** A cluster that machines are read from. */
-export interface MachineSourceConfig
-  extends Pick<
-    MachineSourceEntry,
-    "name" | "inventory" | "watchNamespace" | "prefix" | "workflowNamespaces"
-  > {
+/** A cluster that has machines. */
+export interface MachineSourceConfig {
+  readonly name: string;
+  readonly inventory: readonly InventoryKind[];
+  readonly watchNamespace?: string | undefined;
+  readonly prefix?: string | undefined;
+  readonly workflowNamespaces?: MachineSourceEntry["workflowNamespaces"];
   /** Absent for the worker's own cluster. */
   readonly access?: SourceAccessConfig;
 }
 
-/** A Secret in the worker's namespace, or a file with an absolute path. */
+/** How to connect: with a kubeconfig in a Secret of the worker's namespace, or in a file with an absolute path. */
 type SourceAccessConfig =
   | { readonly kind: "identity"; readonly secret: string; readonly contextName?: string | undefined }
   | { readonly kind: "file"; readonly path: string; readonly contextName?: string | undefined };
@@ -71,7 +71,7 @@ export interface MachinesPart {
   readonly machineSources: readonly MachineSourceConfig[];
 }
 
-/** The kinds of objects that are machines in the worker's own cluster. Rufio's Jobs refer to Machines, those of v1alpha2 to Hardware. */
+/** The kinds of objects that are machines in the worker's own cluster. Includes the kind to which Rufio's Jobs refer. */
 function ownKinds({ kubernetesSources, kubernetesInventory, rufio, rufioApi }: Given): InventoryKind[] {
   const own = kubernetesSources.find(isOwnSource)?.inventory ?? kubernetesInventory;
   const ofJobs: InventoryKind = rufioApi === "v1alpha2" ? "hardware" : "machines";
@@ -83,10 +83,14 @@ function config(given: Given): MachinesPart {
   const inventory = ownKinds(given);
   const others = kubernetesSources
     .filter((entry) => !isOwnSource(entry))
-    .map((entry) => ({ ...defined({ watchNamespace }), ...entry, access: accessConfig(entry) }));
+    .map((entry) => ({
+      ...entry,
+      watchNamespace: entry.watchNamespace ?? watchNamespace,
+      access: accessConfig(entry),
+    }));
   if (inventory.length === 0) return { machineSources: others };
   const own = kubernetesSources.find(isOwnSource);
-  const local = { name: LOCAL_SOURCE, ...own, inventory, ...defined({ watchNamespace }) };
+  const local = { name: LOCAL_SOURCE, ...own, inventory, watchNamespace };
   return { machineSources: [local, ...others] };
 }
 

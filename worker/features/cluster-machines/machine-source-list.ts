@@ -2,7 +2,7 @@ import { z } from "zod";
 import { GroupName, ObjectNameText, WatchNamespace } from "../../document/kubernetes-values.ts";
 import { List, Text } from "../../document/value-types.ts";
 
-/** Which objects machines are read from. */
+/** The kinds of objects that can be machines. */
 export const InventoryKind = z.enum(["machines", "hardware", "baremetalhosts"]);
 export type InventoryKind = z.infer<typeof InventoryKind>;
 
@@ -21,7 +21,7 @@ const MachineSourceEntry = z
     name: GroupName,
     /** A Secret in the worker's namespace with a kubeconfig. */
     identityRef: z.strictObject({ name: ObjectNameText, contextName: Text.optional() }).optional(),
-    /** A file of the operator. */
+    /** The path of a kubeconfig file. */
     kubeconfig: Text.optional(),
     /** The context of the kubeconfig file to use. */
     contextName: Text.optional(),
@@ -53,12 +53,12 @@ const MachineSourceEntry = z
   });
 export type MachineSourceEntry = z.infer<typeof MachineSourceEntry>;
 
-/** Whether it is in the worker's own cluster. */
+/** Whether the entry means the worker's own cluster. */
 export function isOwnSource({ identityRef, kubeconfig }: MachineSourceEntry): boolean {
   return identityRef === undefined && kubeconfig === undefined;
 }
 
-/** A list in the configuration file, or the same as JSON in a variable. */
+/** The machine sources: a list in the configuration file, or JSON in an environment variable. */
 export const MachineSources = z.preprocess(
   jsonOf,
   z

@@ -1,22 +1,22 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { raceAbort } from "../../../shared/race-abort.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { isAmong } from "../../policy/wildcard.ts";
 import { IdentityAccess } from "./identity-access.ts";
 import type { MachineSource, SourceAccess } from "./inventory-source.ts";
 import { KubeconfigAccess } from "./kubeconfig-access.ts";
 import type { MachineSourceConfig } from "./machine-settings.ts";
-import { ownAccess } from "./own-access.ts";
 import { sourceLog } from "./source-log.ts";
 
 interface SourceUse {
-  /** The worker's own. */
+  /** The worker's own cluster. */
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Where the settings say that machines are read from; the worker's own cluster first. */
+/** Opens the machine sources of the settings. */
 export function openSources(
   sources: readonly MachineSourceConfig[],
   use: SourceUse,
@@ -30,8 +30,8 @@ export function openSources(
       isOwn: source.access === undefined,
       watchNamespace,
       access: accessOf(source, use),
-      ...(prefix !== undefined && { prefix }),
-      ...(mayUse && { mayUse }),
+      prefix,
+      mayUse,
     };
   });
 }
@@ -48,9 +48,20 @@ function accessOf({ name, access }: MachineSourceConfig, { cluster, clock, log }
   });
 }
 
+/** Gives a source the worker's own connection, which never changes and which the source does not close. */
+export function ownAccess(cluster: Cluster): SourceAccess {
+  return {
+    async run(use, signal) {
+      use({ cluster, close: async () => undefined });
+      await raceAbort(new Promise<never>(() => undefined), signal).catch(() => undefined);
+    },
+    problem: () => undefined,
+  };
+}
+
 /**
- * Equal names of namespaces in two clusters need not mean the same tenant: unless the settings say so, only workflows of the
- * worker's own namespace may use machines of another cluster.
+ * Decides which workflows may use the machines of a source. Namespaces with the same name in two clusters need not belong to
+ * the same tenant, so by default only workflows of the worker's own namespace may use machines of another cluster.
  */
 function workflowRule(
   { access, workflowNamespaces }: MachineSourceConfig,

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { defined } from "../../../shared/defined.ts";
 import type { Pause } from "../../core/action/machine-facts.ts";
 import { type Finding, skippedFinding } from "../../findings/finding.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
@@ -12,12 +11,12 @@ import type { ClusterSource } from "./machine-index.ts";
 
 const Labelled = z.object({ metadata: z.object({ labels: z.record(z.string(), z.string()) }) });
 
-/** Adds what the object's metadata says of its machine: its labels, and the annotation that takes it out of service. */
+/** Adds the object's labels and the annotation that takes its machine out of service. */
 export function withMetadata<Content>(kind: Kind, describe: Describe<Content>): Describe<Content> {
   return (object, name) => {
     const described = describe(object, name);
     const labels = Labelled.safeParse(object).data?.metadata.labels;
-    return described && { ...described, ...defined({ paused: pauseIn(object, kind, name), labels }) };
+    return described && { ...described, paused: pauseIn(object, kind, name), labels };
   };
 }
 
@@ -33,9 +32,9 @@ const LISTED: Readonly<Record<ClusterSource, readonly Kind[]>> = {
 };
 const Named = z.looseObject({ metadata: z.looseObject({ namespace: z.string(), name: z.string() }) });
 
-/** For doctor: each paused object of a machine. Another check reports why objects cannot be listed. */
+/** Reports the paused machines. Another check reports why objects cannot be listed. */
 export async function checkPaused(
-  cluster: Pick<Cluster, "list">,
+  cluster: Cluster,
   {
     inventory,
     watchNamespace,
@@ -47,7 +46,7 @@ export async function checkPaused(
   for (const kind of inventory.flatMap((source) => LISTED[source])) {
     for (const object of await listed(cluster, kind, namespace, signal)) {
       const paused = pauseIn(object, kind, object.metadata);
-      // A Hardware may be served in two versions.
+      // A CRD may serve a Hardware in two versions, so it is reported by name.
       const subject = `${kind.kind} ${keyOf(object.metadata)}`;
       if (paused) found.set(subject, skippedFinding("cluster", pauseNote(paused), subject));
     }
@@ -56,7 +55,7 @@ export async function checkPaused(
 }
 
 async function listed(
-  cluster: Pick<Cluster, "list">,
+  cluster: Cluster,
   kind: Kind,
   namespace: string | undefined,
   signal: AbortSignal,

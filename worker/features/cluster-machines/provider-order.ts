@@ -1,6 +1,6 @@
 import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
 
-/** Rufio's providers in lower case. Providers of vendors speak Redfish. */
+/** Maps Rufio's providers, in lower case, to those of this project. The vendors' providers use Redfish. */
 const PROVIDERS: Readonly<Record<string, ProviderName>> = {
   ipmitool: "ipmi",
   asrockrack: "redfish",
@@ -19,8 +19,8 @@ export function providerOf(name: string): ProviderName | undefined {
 }
 
 /**
- * The providers to try: `preferredOrder`, then the rest of this project's default order, as Rufio does with its own.
- * Options for Intel AMT add `amt` at the end. Undefined means the default order.
+ * The providers to try: first those of `preferredOrder`, then the rest of this project's default order. Options for Intel AMT
+ * add `amt` at the end. Undefined means the default order.
  */
 export function providerOrder(
   preferred: readonly string[],

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 
-// Go omits unset fields or writes their zero value: both count as absent.
+// Go programs omit unset fields or write the zero value: both count as absent.
 const Text = z.optional(
   z.pipe(
     z.string(),
@@ -61,7 +61,7 @@ const ProviderOptions = z.strictObject({
   homeassistant: z.optional(HomeAssistantOptions),
 });
 
-/** `spec.connection` of a Machine, `bmc.tinkerbell.org/v1alpha1`. */
+/** The field `spec.connection` of a Machine (`bmc.tinkerbell.org/v1alpha1`). */
 export const MachineConnection = z.strictObject({
   host: z.string(),
   port: Port,
@@ -70,7 +70,7 @@ export const MachineConnection = z.strictObject({
   providerOptions: z.optional(ProviderOptions),
 });
 
-/** `spec.bmc.connection` of a Hardware, `tinkerbell.org/v1alpha2`. */
+/** The field `spec.bmc.connection` of a Hardware (`tinkerbell.org/v1alpha2`). */
 export const HardwareConnection = z.strictObject({
   host: z.string(),
   credentialsRef: z.optional(Reference),

@@ -17,7 +17,7 @@ export interface RunInventoryOptions extends MachinesPart {
   readonly log: Logger;
 }
 
-/** To be closed at the end. */
+/** An inventory to close at the end of the run. */
 export interface RunInventory extends Inventory {
   close(): Promise<void>;
 }
@@ -25,8 +25,8 @@ export interface RunInventory extends Inventory {
 const MACHINES_MS = 30_000;
 
 /**
- * The inventory of `pbnj-worker run`: the machines of the file and of the cluster. A run has no namespace, so it may use the
- * machines of all namespaces.
+ * Opens the inventory of `pbnj-worker run`, with the machines of the file and of the cluster. A run has no namespace, so it may
+ * use the machines of all namespaces.
  */
 export async function runInventory(
   { file, machineSources, managedHosts, references, cluster, log }: RunInventoryOptions,

@@ -5,7 +5,7 @@ import type { Reference, RufioConnection } from "./rufio-connection.ts";
 const ALGORITHMS = { sha256: "sha256", "256": "sha256", sha512: "sha512", "512": "sha512" } as const;
 export type Algorithm = (typeof ALGORITHMS)[keyof typeof ALGORITHMS];
 
-/** The key of a Secret that a webhook's requests are signed with (Rufio, `retrieveHMACSecrets`). */
+/** The key in a Secret under which Rufio stores the secret that signs a webhook's requests (`retrieveHMACSecrets`). */
 export const SIGNING_KEY = "secret";
 
 export interface SigningUse {
@@ -22,7 +22,7 @@ export function algorithmOf(name: string): Algorithm | undefined {
   return Object.entries(ALGORITHMS).find(([known]) => known === name)?.[1];
 }
 
-/** Undefined without a login, as for a webhook, even if a Secret is named. */
+/** The Secret and keys for the login; undefined if the connection needs no login, such as a webhook. */
 export function loginUse(
   { authSecretRef, providerOptions }: RufioConnection,
   namespace: string,
@@ -32,7 +32,7 @@ export function loginUse(
   return secret && { secret, keys };
 }
 
-/** In the object's order, which is the order of the signatures. */
+/** The Secrets that sign a webhook's requests, in the order of the object, which is the order of the signatures. */
 export function signingUses({ providerOptions }: RufioConnection, namespace: string): readonly SigningUse[] {
   return Object.entries(providerOptions?.rpc?.hmac?.secrets ?? {}).flatMap(([name, references]) => {
     const algorithm = algorithmOf(name);
@@ -43,7 +43,7 @@ export function signingUses({ providerOptions }: RufioConnection, namespace: str
   });
 }
 
-/** Without a namespace, a reference means the object's own. */
+/** Resolves a reference. Without a namespace, it means the object's own namespace. */
 function nameOf(reference: Reference | undefined, namespace: string): ObjectName | undefined {
   const { name } = reference ?? {};
   return name === undefined ? undefined : { name, namespace: reference?.namespace ?? namespace };

@@ -7,19 +7,17 @@ import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { KINDS, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { KubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
 
-export type SecretReader = Pick<Cluster, "get">;
-
 export const SecretObject = z.object({ data: z.optional(z.nullable(z.record(z.string(), z.string()))) });
 
-/** Equal to the limit for secrets in files: an unavailable API must not block a lane for longer. */
+/** The time limit, so that an unavailable API does not block a lane. It equals the limit for secrets in files. */
 const READ_TIMEOUT_MS = 10_000;
 
 /**
- * Reads keys of one Secret, all of the same version. Throws a `BmcError` that names the Secret but none of its
- * content, or the signal's reason.
+ * Reads the keys of one Secret, all from the same version. Throws a `BmcError` that names the Secret but reveals nothing in
+ * it, or the signal's reason.
  */
 export async function readSecretKeys(
-  cluster: SecretReader,
+  cluster: Cluster,
   secret: ObjectName,
   keys: readonly string[],
   signal: AbortSignal,

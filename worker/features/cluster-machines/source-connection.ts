@@ -5,11 +5,9 @@ import type { Managed } from "./described-host.ts";
 import { type ClusterSource, indexMachines, type MachineIndex } from "./machine-index.ts";
 import { WatchedSources } from "./watched-sources.ts";
 
-export type SourceCluster = Pick<Cluster, "list" | "watch" | "get" | "patch" | "namespace" | "server">;
-
 /** A connection to the cluster of a source. */
 export interface OpenedSource {
-  readonly cluster: SourceCluster;
+  readonly cluster: Cluster;
   close(): Promise<void>;
 }
 
@@ -19,17 +17,17 @@ export interface SourceConnectionOptions {
   readonly kinds: readonly ClusterSource[];
   readonly managedHosts: Managed;
   readonly prefix: string;
-  /** `*` means all. */
+  /** The namespace to watch; `*` means all. */
   readonly watchNamespace: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Called with the kept part of an object, before and after a change. Must not throw. */
+  /** Called with the kept parts of an object before and after a change. Must not throw. */
   readonly onChange: (before: unknown, after: unknown) => void;
 }
 
-/** The machines that one connection sees. Their Secrets are read through the same connection. */
+/** The machines that one connection finds. Their Secrets are read through the same connection. */
 export class SourceConnection {
-  readonly cluster: SourceCluster;
+  readonly cluster: Cluster;
   readonly watched: WatchedSources;
   readonly watchNamespace: string;
   readonly #options: SourceConnectionOptions;
@@ -61,7 +59,7 @@ export class SourceConnection {
     return this.watchNamespace === "*";
   }
 
-  /** Whether it was closed. The objects that it saw last can still be read. */
+  /** Whether the connection was closed. Its last known objects remain available. */
   get isClosed(): boolean {
     return this.#stop.signal.aborted;
   }
@@ -86,8 +84,8 @@ export class SourceConnection {
     return isNew;
   }
 
-  /** Keeps the connection open until the work has ended. */
-  async use<T>(work: (cluster: SourceCluster) => Promise<T>): Promise<T> {
+  /** Runs work with the connection, which stays open until the work has ended. */
+  async use<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
     const reading = work(this.cluster);
     this.#reads.add(reading);
     try {
@@ -97,7 +95,7 @@ export class SourceConnection {
     }
   }
 
-  /** Ends the watches at once; reads that have begun may end. */
+  /** Ends the watches at once, waits for reads in flight, and closes the connection. */
   async close(): Promise<void> {
     this.#stop.abort();
     await Promise.allSettled([this.#run, ...this.#reads]);

@@ -21,7 +21,7 @@ const LAYOUTS: Readonly<Record<string, string>> = {
   TimeOnly: "15:04:05",
 };
 
-/** Resolves a name of Go's time package, with or without `time.`; other text is a layout itself. */
+/** Resolves a layout's name in Go's time package, with or without `time.`. Other text is a layout itself. */
 export function timestampLayout(given: string): string {
   const name = given.replace(/^time\./, "");
   return (Object.hasOwn(LAYOUTS, name) ? LAYOUTS[name] : undefined) ?? given;

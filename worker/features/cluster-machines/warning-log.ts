@@ -1,7 +1,7 @@
 import type { Logger } from "../../../shared/logger.ts";
 import { keyOf } from "../../kubernetes/client/kinds.ts";
 import { pauseNote } from "../../machines/pause.ts";
-import type { ClusterMachine, MachineIndex } from "./machine-index.ts";
+import type { ClusterMachine, MachineIndex, ObjectOrigin } from "./machine-index.ts";
 import { LOCAL_SOURCE } from "./machine-source-list.ts";
 
 /** A problem that the cluster's owners should fix. */
@@ -17,14 +17,14 @@ export type MachineWarning =
       readonly object: string;
       readonly options: readonly string[];
     }
-  /** Its name is invalid or taken. */
+  /** An object that was skipped because its name is invalid or taken. */
   | { readonly kind: "left-out"; readonly object: string; readonly problem: string }
   | { readonly kind: "not-served"; readonly resource: string };
 
-/** At a time; a mistake may affect a whole fleet. */
+/** The most warnings to log at a time, because one mistake may affect a whole fleet. */
 const MAX_LOGGED = 20;
 
-/** Logs each warning once, and again if it returns. */
+/** Logs each warning once, and again if it returns after it was resolved. */
 export class WarningLog {
   readonly #log: Logger;
   #logged: ReadonlySet<string> = new Set();
@@ -33,7 +33,7 @@ export class WarningLog {
     this.#log = log;
   }
 
-  /** Call with all current warnings. */
+  /** Logs the warnings that are new. Pass all current warnings. */
   logNew(warnings: readonly MachineWarning[]): void {
     const now = new Map(warnings.map((warning) => [JSON.stringify(warning), warning]));
     const fresh = [...now].filter(([text]) => !this.#logged.has(text));
@@ -80,18 +80,15 @@ export function machineWarnings({ byName, rejected }: MachineIndex): readonly Ma
   ];
 }
 
-/** Why every action for the machine fails: its source if it is not the worker's own cluster, its object, and all problems. */
-export function reasonOf(
-  { object, at, source }: Pick<ClusterMachine, "object" | "at" | "source">,
-  problems: readonly string[],
-): string {
+/** Explains why every action on a machine fails: names its source if that is another cluster, its object, and all problems. */
+export function reasonOf({ object, at, source }: ObjectOrigin, problems: readonly string[]): string {
   const from = source === LOCAL_SOURCE ? "" : `machine source ${source}: `;
   return `${from}${object} ${keyOf(at)}: ${problems.join("; ")}`;
 }
 
 function warningsOn(found: ClusterMachine): readonly MachineWarning[] {
   const { machine, object, at, isListed, content } = found;
-  // Reported with the Hardware that names it.
+  // The Hardware that names this Machine reports its problems.
   if (!isListed) return [];
   if (machine.paused) return [{ kind: "paused", machine: machine.name, reason: pauseNote(machine.paused) }];
   if (content.kind === "unusable") {

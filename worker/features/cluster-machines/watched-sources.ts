@@ -3,7 +3,7 @@ import type { Logger } from "../../../shared/logger.ts";
 import { raceAbort } from "../../../shared/race-abort.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { KINDS, type Kind, resourceName } from "../../kubernetes/client/kinds.ts";
-import { type Change, WatchedObjects } from "../../kubernetes/client/watched-objects.ts";
+import { type Change, WatchedObjects, type WatchState } from "../../kubernetes/client/watched-objects.ts";
 import { type ClaimContent, describeClaim } from "./described-claim.ts";
 import { describeHost, type HostContent, type Managed } from "./described-host.ts";
 import {
@@ -20,40 +20,46 @@ import { withMetadata } from "./paused.ts";
 import type { MachineWarning } from "./warning-log.ts";
 
 export interface WatchedSourcesOptions {
-  readonly cluster: Pick<Cluster, "list" | "watch">;
+  readonly cluster: Cluster;
   readonly sources: readonly ClusterSource[];
-  /** For the source `baremetalhosts`. */
+  /** How to treat BareMetalHosts that Metal3 manages. */
   readonly managedHosts: Managed;
   readonly namespace: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The kept part of an object, before and after. Must not throw. */
+  /** Called with the kept parts of an object before and after a change. Must not throw. */
   readonly onChange: (before: unknown, after: unknown) => void;
 }
 
 export interface SourceState {
   readonly resource: string;
-  /** `absent`: the API does not serve it, which is normal for one of Hardware's versions. */
+  /** `absent` means that the API does not serve the resource, which is normal for one of Hardware's versions. */
   readonly state: "waiting" | "watching" | "failing" | "absent";
   readonly objects: number;
   readonly reason?: string;
 }
 
+/** How far the first list of objects is. */
 export type Progress =
   | { readonly kind: "listed" }
-  /** Pending, or failing for a transient reason. */
+  /** The list is in flight, or has failed for a transient reason. */
   | { readonly kind: "listing"; readonly reason: string }
-  /** Failing until an operator acts. */
+  /** The list fails until an operator fixes the cause. */
   | { readonly kind: "failed"; readonly reason: string };
 
-type Watched = Pick<WatchedObjects<unknown>, "state" | "isSynced" | "size">;
+/** A watch of objects of any kind. */
+interface Watched {
+  readonly state: WatchState;
+  readonly isSynced: boolean;
+  readonly size: number;
+}
 
 interface Store {
   readonly kind: Kind;
   readonly objects: Watched;
 }
 
-/** The watched objects that machines come from, in all their versions. */
+/** Watches the objects that are machines, in all their versions. */
 export class WatchedSources {
   readonly #options: WatchedSourcesOptions;
   readonly #machines: WatchedObjects<Described<BmcTarget>>;
@@ -61,7 +67,7 @@ export class WatchedSources {
   readonly #references: WatchedObjects<Described<MachineReference>>;
   readonly #hosts: WatchedObjects<Described<HostContent>>;
   readonly #claims: WatchedObjects<Described<ClaimContent>>;
-  /** Machines are watched once something needs them: with v1alpha2 alone there are none. */
+  /** Resolves when a watch of Machines is needed: a cluster that uses only v1alpha2 has none. */
   readonly #machinesNeeded = Promise.withResolvers<void>();
   #needsMachines = false;
   #seen = "";
@@ -149,13 +155,13 @@ export class WatchedSources {
     ];
   }
 
-  /** Kinds that a cluster may lack: HostClaims came later than BareMetalHosts. */
+  /** The kinds that a cluster may lack: older versions of Metal3 have no HostClaims. */
   #optionalGroups(): readonly (readonly Store[])[] {
     const isUsed = this.#options.sources.includes("baremetalhosts") && !isAbsent(this.#claims);
     return isUsed ? [[{ kind: KINDS.hostClaim, objects: this.#claims }]] : [];
   }
 
-  /** Which versions of Hardware count, the new one first. Objects of a version that is no longer served do not. */
+  /** Which versions of Hardware count, the newer one first. Objects of a version that is no longer served do not. */
   #counted(): readonly [boolean, boolean] {
     const isServed = (objects: Watched) => objects.isSynced && !isAbsent(objects);
     return [
@@ -221,7 +227,7 @@ function stateOf({ kind, objects }: Store): SourceState {
   return { resource, state: "failing", objects: size, reason: state.error.message };
 }
 
-/** A version that is not served is reported only if no version is. */
+/** Turns warnings into debug messages while `isQuiet` returns true. A version that is not served is reported only if none is. */
 function quietWhile(isQuiet: () => boolean, log: Logger): Logger {
   const debug = log.debug.bind(log);
   const warn = log.warn.bind(log);

@@ -12,14 +12,14 @@ import { LAST_REBOOT, type RebootAnnotation } from "./reboot-annotation.ts";
 export interface HostPowerOptions {
   readonly host: HostAccess;
   readonly reboot: RebootAnnotation;
-  /** Whether another run of the action may have its key: then `LAST_REBOOT` proves nothing. */
+  /** Whether an earlier run of the action may have had the same key, so that `LAST_REBOOT` proves nothing. */
   readonly keyMayReturn: boolean;
   /** Removes the annotation. Rejects if the first attempt fails; retries continue in the background. */
   readonly release: (host: HostAccess, name: string) => Promise<void>;
   readonly clock: Clock;
 }
 
-/** States in which the operator follows `spec.online`; in those before it, it needs the power itself. */
+/** The states in which the operator follows `spec.online`. In earlier states, it controls the power for its own work. */
 const STEADY: ReadonlySet<string> = new Set(["available", "ready", "provisioned", "externally provisioned"]);
 /** The only states in which the operator obeys reboot annotations (`manageHostPower`). */
 const REBOOTS: ReadonlySet<string> = new Set(["provisioned", "externally provisioned"]);
@@ -27,20 +27,20 @@ const REBOOTS: ReadonlySet<string> = new Set(["provisioned", "externally provisi
 /** How long the operator may take to power a host off. */
 const OFF_MS = 10 * 60_000;
 const LOOK_MS = 2_000;
-/** The operator writes the status often, and each change requires another read before a write. */
+/** The most attempts of a write. The operator changes the status often, and each change causes a conflict. */
 const WRITES = 20;
 const CONFLICT_PAUSE_MS = 200;
 
 /**
- * A host's power through its BareMetalHost. Nothing is written to a host that differs from what was read just before. The
- * power counts as known only while the operator has nothing left to do.
+ * Reads and changes a host's power through its BareMetalHost. Writes only if the host is unchanged since the last read. The
+ * power is known only while the operator has no change left to make.
  */
 export class HostPower implements PowerDriver {
   readonly #options: HostPowerOptions;
   #desired: boolean | undefined;
   #requests = 0;
-  #holding: Promise<void> | undefined;
-  /** Whether the host was seen off: Metal3 may power it on again before the next read. */
+  #annotating: Promise<void> | undefined;
+  /** Whether a command has powered the host off. The next read returns this, because Metal3 may already have powered it on. */
   #wasOff = false;
 
   constructor(options: HostPowerOptions) {
@@ -53,7 +53,7 @@ export class HostPower implements PowerDriver {
 
   /** Waits until all annotations are removed. Never rejects. */
   async close(): Promise<void> {
-    await this.#holding?.catch(() => undefined);
+    await this.#annotating?.catch(() => undefined);
   }
 
   async read(signal: AbortSignal): Promise<PowerState> {
@@ -83,25 +83,25 @@ export class HostPower implements PowerDriver {
   async send(command: PowerCommand, signal: AbortSignal): Promise<void> {
     if (isReboot(command)) return this.#reboot(command, signal);
     const online = command === "on";
-    // Only the annotation makes the operator use force: otherwise it decides itself when to do so.
+    // Only with the annotation does the operator power off by force at once.
     const isForced = command === "off" && REBOOTS.has(stateOf(await this.#get(signal)));
-    if (isForced) await this.#held(command, { spec: { online } }, signal);
+    if (isForced) await this.#annotate(command, { spec: { online } }, signal);
     else await this.#write(command, () => ({ spec: { online } }), signal);
     this.#desired = online;
   }
 
   async #reboot(command: PowerCommand, signal: AbortSignal): Promise<void> {
     const { key } = this.#options.reboot;
-    await this.#held(command, { metadata: { annotations: { [LAST_REBOOT]: key } } }, signal);
+    await this.#annotate(command, { metadata: { annotations: { [LAST_REBOOT]: key } } }, signal);
   }
 
-  #held(command: PowerCommand, change: Change, signal: AbortSignal): Promise<void> {
-    this.#holding = this.#hold(command, change, signal);
-    return this.#holding;
+  #annotate(command: PowerCommand, change: Change, signal: AbortSignal): Promise<void> {
+    this.#annotating = this.#annotateUntilOff(command, change, signal);
+    return this.#annotating;
   }
 
   /** Writes the change together with the annotation, waits until the host is off, and removes the annotation in any case. */
-  async #hold(command: PowerCommand, change: Change, signal: AbortSignal): Promise<void> {
+  async #annotateUntilOff(command: PowerCommand, change: Change, signal: AbortSignal): Promise<void> {
     const { host, keyMayReturn, reboot, release } = this.#options;
     const annotations = { ...change.metadata?.annotations, [reboot.name]: reboot.value };
     let isWritten = false;
@@ -186,7 +186,7 @@ export class HostPower implements PowerDriver {
     throw new BmcError("protocol", "the BareMetalHost is not valid");
   }
 
-  /** Undefined while the API server is unavailable: the annotation is written, and only the host's state matters. */
+  /** Reads the host; undefined while the API server is unavailable, because the annotation is already in place. */
   async #getPatiently(signal: AbortSignal): Promise<HostObject | undefined> {
     try {
       return await this.#get(signal);
@@ -212,7 +212,7 @@ function stateOf({ status }: HostObject): string {
   return status?.provisioning?.state ?? "";
 }
 
-/** Throws a `BmcError` if the operator would not carry the command out. */
+/** Throws a `BmcError` if the operator would not execute the command. */
 function check(host: HostObject, command: PowerCommand): void {
   const management = managementOf(host);
   const refuse = (problem: string) => new BmcError("state", `the BareMetalHost ${problem}`);
@@ -233,12 +233,12 @@ function check(host: HostObject, command: PowerCommand): void {
   if (!host.spec.online) throw refuse("has spec.online false, so that Metal3 would leave it off");
 }
 
-/** A write without an answer may have been carried out. */
+/** Translates an error. A write without a response may have been executed. */
 function errorOf(thrown: unknown, isWrite: boolean): BmcError {
   if (!(thrown instanceof KubernetesError)) return BmcError.from(thrown);
   const uncertain = isWrite && ["unreachable", "timeout", "unavailable"].includes(thrown.reason);
   const errorClass = thrown.passing && thrown.reason !== "timeout" ? "unreachable" : thrown.class;
-  // Its message names the host, which the tenant of a claim must not know.
+  // The error's own message names the host, which the tenant of a claim must not know.
   const message = `the BareMetalHost cannot be ${isWrite ? "patched" : "read"}: ${thrown.reason}`;
   return new BmcError(errorClass, message, { cause: thrown, uncertain });
 }

@@ -8,7 +8,7 @@ const refuse = async (): Promise<never> => {
 };
 const boot: BootDriver = { read: refuse, plan: refuse, write: refuse };
 
-/** The power of one host, for one action. */
+/** A provider that only controls the power of one host, for one action. */
 export function hostProvider(options: HostPowerOptions): Provider {
   const power = new HostPower(options);
   return defineProvider({

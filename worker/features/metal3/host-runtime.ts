@@ -20,7 +20,7 @@ import { hostProvider } from "./host-provider.ts";
 import { orphanReboots, rebootAnnotation, rebootName } from "./reboot-annotation.ts";
 
 export interface HostRuntimeOptions {
-  readonly inventory: Pick<Inventory, "hosts">;
+  readonly inventory: Inventory;
   readonly actions: ActionLibrary;
   /** The ID of the worker's state directory, if it has one. */
   readonly state: string | undefined;
@@ -29,14 +29,14 @@ export interface HostRuntimeOptions {
   readonly clock?: Clock;
 }
 
-/** How long an action waits until its annotation is removed. */
+/** How long an action waits for the removal of its annotation. */
 const RELEASE_MS = 8_000;
 const RELEASE_PAUSE_MS = 1_000;
 const LATER_PAUSE_MS = 10_000;
 
 /**
- * Runs actions of BareMetalHosts inside the worker, so that no container receives rights in the cluster, and all others with
- * another runtime. Such an action ends with the worker; the next one removes its annotation.
+ * Runs actions on BareMetalHosts inside the worker, so that no container needs rights in the cluster, and all other actions
+ * with another runtime. An action inside the worker ends with it; the next worker removes the action's annotation.
  */
 export class HostRuntime implements Runtime {
   readonly name: string;
@@ -119,7 +119,7 @@ export class HostRuntime implements Runtime {
     return hosts;
   }
 
-  /** Without the action's signal: as long as the annotation is there, the host stays off. */
+  /** Removes the annotation, even if the action is cancelled, because the host stays off while it has the annotation. */
   async #release(host: HostAccess, name: string): Promise<void> {
     const first = new AbortController();
     try {
@@ -142,7 +142,7 @@ export class HostRuntime implements Runtime {
     }
   }
 
-  /** Until it is removed, or the signal aborts. */
+  /** Retries until the annotation is removed or the signal aborts. */
   async #remove(host: HostAccess, name: string, pauseMs: number, signal: AbortSignal): Promise<void> {
     for (;;) {
       try {

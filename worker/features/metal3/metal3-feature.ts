@@ -3,7 +3,7 @@ import type { FeatureDefinition, SharedConfig } from "../feature.ts";
 import type { HostRuntimeOptions } from "./host-runtime.ts";
 import { type Metal3Part, metal3Settings } from "./metal3-settings.ts";
 
-/** Sources of machines: the one without `access` is the worker's own cluster. */
+/** The settings that decide whether the feature is used. The source without `access` is the worker's own cluster. */
 interface HostUse extends Metal3Part {
   readonly machineSources: readonly { readonly access?: object; readonly inventory: readonly string[] }[];
 }
@@ -27,7 +27,7 @@ export function usesHosts({ managedHosts, machineSources }: HostUse): boolean {
   return managedHosts === "via-host" && own?.inventory.includes("baremetalhosts") === true;
 }
 
-/** Resolves to a runtime that runs actions of BareMetalHosts inside the worker, and all others with another runtime. */
+/** Resolves to a function that wraps a runtime, so that actions on BareMetalHosts run inside the worker. */
 export async function openHosts(options: HostRuntimeOptions): Promise<(base: Runtime) => Runtime> {
   const { HostRuntime } = await import("./host-runtime.ts");
   return (base) => new HostRuntime(base, options);

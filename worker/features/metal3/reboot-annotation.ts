@@ -3,13 +3,13 @@ import { type ActionId, actionKey } from "../../core/action/action.ts";
 import { OWN_REBOOT } from "../../kubernetes/client/host-object.ts";
 import { isOrphan, type SweepOptions } from "../../runtimes/orphan.ts";
 
-/** On the host, the key of the last action that rebooted it: an action is never carried out twice, also by other leaders. */
+/** The annotation with the key of the last action that rebooted the host, so that no leader repeats the action. */
 export const LAST_REBOOT = "pbnj-worker/last-reboot";
 
-/** The annotation with which one action has a host powered off. */
+/** The annotation with which an action makes Metal3 power a host off. */
 export interface RebootAnnotation {
   readonly name: string;
-  /** JSON: `mode` is for the operator, `owner` identifies the worker; the operator ignores other fields. */
+  /** A JSON object: `mode` is for the operator; `owner`, which the operator ignores, identifies the worker. */
   readonly value: string;
   readonly key: string;
 }
@@ -35,12 +35,12 @@ export function rebootAnnotation({ state, action, deadline }: RebootOwner): Rebo
   return { name: rebootName(action), key, value: JSON.stringify({ mode: "hard", owner }) };
 }
 
-/** The name of an action's reboot annotation, which every process derives alike. */
-export function rebootName(action: Pick<ActionId, "workflowId" | "actionId">): string {
+/** The name of an action's reboot annotation, which the next worker can derive as well. */
+export function rebootName(action: ActionId): string {
   return `${OWN_REBOOT}${actionKey(action).slice(0, 16)}`;
 }
 
-/** The names of annotations that no worker will remove any more. */
+/** The names of the reboot annotations that no worker will remove. */
 export function orphanReboots(
   reboots: Readonly<Record<string, string>>,
   options: SweepOptions,

@@ -9,13 +9,14 @@ type Adapter = z.infer<typeof Adapter>;
 const Adapters = z.catch(z.array(Adapter), []);
 const ADAPTERS = "networkInterfaces";
 
-/** Fields that identify a part of a list, best first. */
+/** The fields that identify a part of a list, the most reliable first. */
 const IDENTITIES = ["serialNumber", "wwn", "mac", "slot", "portID", "description"];
 
 /**
- * Merges a new reading into `outOfBand`. A server-side apply removes each of our fields that it lacks, even one that Rufio or an
- * earlier reading had found: another provider may have answered, or a collection may have been unreadable. A part is removed
- * only if its list is `complete`, by its path such as `cpu.sockets`.
+ * Merges a new reading into `outOfBand`, because a server-side apply removes every field of ours that it lacks. A reading may
+ * lack what Rufio or an earlier reading had found: another provider may have answered, or a collection may have been
+ * unreadable. A part is removed only if its list was read completely: `complete` has the paths of such lists, such as
+ * `cpu.sockets`.
  */
 export function carriedOver(before: Fields, read: Fields, complete: readonly string[]): Fields {
   const gone = complete.map((place) => place.split(".")).filter((place) => !isAt(read, place));
@@ -51,13 +52,13 @@ function mergedValue(before: unknown, read: unknown, complete: readonly string[]
   return isFields(before) && isFields(read) ? merged(before, read, complete, `${path}.`) : read;
 }
 
-/** The parts that an incomplete list lacks, then the parts that were read, with other known facts about them. */
+/** Returns the known parts that an incomplete list lacks, then the parts that were read, with what else is known about each. */
 function mergedList(
   before: readonly unknown[],
   read: readonly unknown[],
   isComplete: boolean,
 ): readonly unknown[] {
-  const known = read.map((part, index) => knownAs(part, index, before, read.length));
+  const known = read.map((part, index) => earlierReadingOf(part, index, before, read.length));
   const others = isComplete ? [] : before.filter((one) => !known.includes(one));
   return [
     ...others,
@@ -68,12 +69,12 @@ function mergedList(
   ];
 }
 
-/** Without an identity, parts of a list that is as long as before are at their places. */
-function knownAs(part: unknown, index: number, before: readonly unknown[], count: number): unknown {
+/** Finds the part in the earlier list. Parts without an identity keep their positions if the list is as long as before. */
+function earlierReadingOf(part: unknown, index: number, before: readonly unknown[], count: number): unknown {
   const here = before[index];
   if (isSamePart(here, part)) return here;
   const found = before.find((one) => isSamePart(one, part));
-  if (found !== undefined || before.length !== count || hasOther(here, part)) return found;
+  if (found !== undefined || before.length !== count || isOtherPart(here, part)) return found;
   return here;
 }
 
@@ -84,8 +85,8 @@ function isSamePart(one: unknown, other: unknown): boolean {
   return Object.entries(other).every(([name, value]) => canonical(one[name]) === canonical(value));
 }
 
-/** Whether an identity says that two parts at the same place are different ones. */
-function hasOther(one: unknown, other: unknown): boolean {
+/** Whether an identity proves that two parts are different. */
+function isOtherPart(one: unknown, other: unknown): boolean {
   if (!isFields(one) || !isFields(other)) return false;
   return ["serialNumber", "wwn", "mac"].some(
     (name) => one[name] !== undefined && other[name] !== undefined && one[name] !== other[name],
@@ -93,8 +94,8 @@ function hasOther(one: unknown, other: unknown): boolean {
 }
 
 /**
- * Rufio groups ports by their adapter, which this project does not read: adapters stay, and their ports are updated. Ports
- * without an adapter are used as read.
+ * Merges network ports. Rufio groups ports by adapter; this project does not read adapters, so it keeps the known ones and
+ * updates their ports. Other ports are written without an adapter.
  */
 function networkInterfaces(before: unknown, read: unknown, isComplete: boolean): readonly unknown[] {
   const known = Adapters.parse(before);

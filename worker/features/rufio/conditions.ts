@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A condition of Rufio's objects: unlike in the API conventions, without reason and transition time. */
+/** A condition of Rufio's objects. Unlike in the API conventions, it has no reason and no transition time. */
 const Condition = z.object({
   type: z.string(),
   status: z.string(),
@@ -26,7 +26,7 @@ export const Progress = z
   .object({
     conditions: Conditions,
     startTime: Time,
-    /** Set in a v1alpha2 Job. */
+    /** Set only in a v1alpha2 Job. */
     completedOperations: z.int().nonnegative().nullish(),
   })
   .prefault({});
@@ -36,11 +36,11 @@ export function isTrue(conditions: Conditions, type: string): boolean {
   return conditions.find((condition) => condition.type === type)?.status === "True";
 }
 
-export function isFinished({ conditions }: Pick<Progress, "conditions">): boolean {
+export function isFinished({ conditions }: { readonly conditions: Conditions }): boolean {
   return isTrue(conditions, "Completed") || isTrue(conditions, "Failed");
 }
 
-/** Sets a condition, keeping the others and their order. An empty message is omitted, as by Go's `omitempty`. */
+/** Sets a condition, keeping the others and their order. Omits an empty message, like Go's `omitempty`. */
 export function withCondition(
   conditions: Conditions,
   type: string,
@@ -56,14 +56,14 @@ export function setCondition(conditions: Conditions, set: Condition): Conditions
     : [...conditions, set];
 }
 
-/** The fields of a Task's status to patch. Undefined if the Task has already ended. */
+/** The fields to patch in the status of a Task that completed; undefined if it has already ended. */
 export function completedStatus(found: Progress, startedMs: number, nowMs: number) {
   if (isFinished(found)) return undefined;
   const { conditions, startTime = timeText(startedMs) } = found;
   return { startTime, conditions: withCondition(conditions, "Completed"), completionTime: timeText(nowMs) };
 }
 
-/** The fields to patch in the status of a Task that failed: Rufio sets no completion time. Undefined if it has already ended. */
+/** The fields to patch in the status of a Task that failed; undefined if it has already ended. Like Rufio, sets no completion time. */
 export function failedStatus(found: Progress, message: string, startedMs: number) {
   if (isFinished(found)) return undefined;
   const { conditions, startTime = timeText(startedMs) } = found;

@@ -17,23 +17,21 @@ import { canonical, hardwareOf, type RufioHardware } from "./rufio-kinds.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
 
-export type HardwareSource = Pick<HardwareOfMachines, "find" | "refresh" | "onRead">;
-
 export interface HardwareWriterOptions {
-  readonly cluster: Pick<Cluster, "list" | "watch" | "patch">;
+  readonly cluster: Cluster;
   readonly namespace: string | undefined;
-  readonly objects: Pick<RufioObjects, "machines">;
-  readonly lease: Pick<RufioLease, "isFree" | "confirmFree">;
+  readonly objects: RufioObjects;
+  readonly lease: RufioLease;
   readonly owns: (key: string) => boolean;
   readonly machineName: (machine: ObjectName) => string;
-  readonly source: HardwareSource;
+  readonly source: HardwareOfMachines;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Rufio's own field manager, so that either program can continue where the other stopped. */
+/** The field manager of Rufio itself, so that either program can take over from the other. */
 const FIELD_MANAGER = "machine-controller";
-/** How often each Machine is checked for hardware that is too old. Needs no request. */
+/** How often to check whether a Machine's hardware must be read again. A check sends no request. */
 const CHECK_MS = 5 * 60_000;
 const MAX_WRITES = 4;
 
@@ -48,16 +46,16 @@ interface Written {
 export class HardwareWriter implements RufioController {
   readonly #options: HardwareWriterOptions;
   readonly #hardware: WatchedObjects<RufioHardware>;
-  /** Hardware objects, by the key of the Machine that they refer to. */
+  /** The Hardware objects that refer to each Machine, by the Machine's key. */
   readonly #byMachine = new ObjectIndex(({ machine }: RufioHardware, { namespace }) => [
     keyOf({ namespace, name: machine }),
   ]);
-  /** Machines, by the inventory's name. */
+  /** The Machines, by their names in the inventory. */
   readonly #names = new Map<string, ObjectName>();
   readonly #controller: Controller;
-  /** Machines with several Hardware objects, which were logged. */
+  /** The Machines for which several Hardware objects were logged. */
   readonly #ambiguous = new Set<string>();
-  /** What was written to a Hardware, until the watch shows a change. */
+  /** The last write to each Hardware, until the watch shows a change. */
   readonly #written = new Map<string, Written>();
 
   constructor(options: HardwareWriterOptions) {
@@ -74,7 +72,7 @@ export class HardwareWriter implements RufioController {
     });
     this.#controller = new Controller({
       reconcile: (name, signal) => this.#reconcile(name, signal),
-      // Changed, replaced or deleted meanwhile, which the watch shows, or Rufio is back.
+      // The object was changed, replaced or deleted meanwhile, which the watch will show, or Rufio is back.
       isExpected: (thrown) =>
         isKubernetesError(thrown, "not-found") ||
         isKubernetesError(thrown, "conflict") ||
@@ -109,7 +107,7 @@ export class HardwareWriter implements RufioController {
     }
     const { before, value } = change;
     this.#names.set(machineName, name);
-    // Rufio's annotation asks for another read when it appears.
+    // A user adds Rufio's annotation to request another read.
     if (before && value.refresh && !before.refresh) this.#options.source.refresh(machineName);
     if (before?.uid !== value.uid || before.paused !== value.paused) this.#controller.add(name);
   }
@@ -136,7 +134,7 @@ export class HardwareWriter implements RufioController {
     return CHECK_MS;
   }
 
-  /** The only Hardware that refers to the Machine. */
+  /** Finds the Hardware that refers to the Machine; undefined if there are several. */
   #linked(key: string): { readonly name: ObjectName; readonly hardware: RufioHardware } | undefined {
     const [name, ...others] = this.#byMachine.find(key);
     if (name === undefined) return undefined;
@@ -164,13 +162,13 @@ export class HardwareWriter implements RufioController {
     const before = written?.found ?? attributes;
     const read = { ...outOfBand(hardware), ...(provider && { collectionMethod: provider }) };
     const found = carriedOver(before, read, completeLists(hardware));
-    // A new time alone is not worth a write.
+    // Do not write if only the time has changed.
     if (canonical(before) === canonical(found)) return;
     await lease.confirmFree(signal);
     const body = {
       apiVersion: apiVersionOf(KINDS.hardware),
       kind: KINDS.hardware.kind,
-      // In the status of a custom resource, an API server does not check the UID.
+      // The resource version guards against a recreated object: API servers do not check the UID in a custom resource's status.
       metadata: { ...name, resourceVersion: written?.resourceVersion ?? resourceVersion },
       status: { attributes: { outOfBand: { ...found, lastUpdated: timeText(readAt.getTime()) } } },
     };

@@ -9,7 +9,15 @@ import type { ReferenceRefusal } from "../../policy/reference.ts";
 import { isTrue, type Progress } from "./conditions.ts";
 import { nextStep, taskNameOf } from "./job-step.ts";
 import { patchStatus } from "./patch-status.ts";
-import type { JobState, OpenJob, RufioApi, RufioJob, RufioMachine, RufioTask } from "./rufio-api.ts";
+import type {
+  JobState,
+  JobTarget,
+  OpenJob,
+  RufioApi,
+  RufioJob,
+  RufioMachine,
+  RufioTask,
+} from "./rufio-api.ts";
 import type { RufioController } from "./rufio-controller.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
@@ -17,17 +25,17 @@ import { actionOf } from "./rufio-task-action.ts";
 
 export interface JobControllerOptions {
   readonly api: RufioApi;
-  readonly cluster: Pick<Cluster, "get" | "find" | "create" | "patch" | "remove">;
-  readonly objects: Pick<RufioObjects, "isSynced" | "jobs" | "tasks" | "machines" | "machineOf">;
-  readonly lease: Pick<RufioLease, "isFree" | "confirmFree">;
+  readonly cluster: Cluster;
+  readonly objects: RufioObjects;
+  readonly lease: RufioLease;
   /** The watched namespace; undefined means all. */
   readonly namespace: string | undefined;
   readonly owns: (key: string) => boolean;
-  /** The inventory's name of a Machine. */
+  /** Returns the name of a Machine in the inventory. */
   readonly machineName: (machine: ObjectName) => string;
-  /** Decides before anything of the Machine is written or copied. */
+  /** Decides whether a Job may name its Machine. Asked before anything about the Machine is written or copied. */
   readonly references: ReferenceRefusal;
-  /** Why the policy forbids an action at a machine of the inventory; undefined if it allows it. */
+  /** Returns why the policy forbids an action on a machine of the inventory; undefined if the policy allows it. */
   readonly refusal: (action: Action, machineName: string) => string | undefined;
   readonly image: string;
   readonly version: string;
@@ -36,20 +44,20 @@ export interface JobControllerOptions {
 }
 
 const MAX_JOBS = 16;
-/** A watch shows a new object within milliseconds; after this time it may have been deleted unseen. */
+/** How long to wait for the watch to show a new object. After that, the object may have been deleted before the watch saw it. */
 const WATCH_LAG_MS = 5_000;
 
 /** Advances Jobs from Task to Task, as Rufio's Job controller does. */
 export class JobController implements RufioController {
   readonly #options: JobControllerOptions;
   readonly #controller: Controller;
-  /** Jobs that wait, by what they wait for: see `waitingKey`. */
+  /** The Jobs that wait for a machine, by `waitingKey`. */
   readonly #waiting = new Map<string, Map<string, ObjectName>>();
-  /** UIDs of Jobs whose waiting was logged. */
+  /** The UIDs of waiting Jobs that were logged. */
   readonly #loggedWaiting = new Set<string>();
-  /** Tasks deleted before their end, by the UID of their Job. */
+  /** The Tasks that were deleted before they ended, by the UID of their Job. */
   readonly #deletedTasks = new Map<string, ObjectName>();
-  /** The last created Task, by the UID of its Job: not created again until the watch shows it. */
+  /** The last created Task of each Job, by the Job's UID. It is not created again until the watch shows it. */
   readonly #created = new Map<string, { readonly index: number; readonly atMs: number }>();
 
   constructor(options: JobControllerOptions) {
@@ -57,7 +65,7 @@ export class JobController implements RufioController {
     const { clock, log } = options;
     this.#controller = new Controller({
       reconcile: (name, signal) => this.#reconcile(name, signal),
-      // Rechecked once the Lease is free.
+      // `recheckAll` follows once the Lease is free.
       isExpected: (thrown) => thrown instanceof LeaseHeld,
       failure: { message: "Rufio job update failed, retrying", field: "job", warnsOncePer: "object" },
       concurrency: MAX_JOBS,
@@ -135,7 +143,7 @@ export class JobController implements RufioController {
         : ({ kind: "fail", reason: lost } as const);
     const machine = objects.machineOf(job);
     if (step.kind === "create") {
-      // Check this first, so that a Job learns nothing about another namespace and copies nothing from it.
+      // The policy decides first, so that a Job cannot learn about another namespace or copy from it.
       const problem =
         this.#referenceProblem(job) ??
         (machine && this.#policyProblem(job, step.index, machine)) ??
@@ -183,11 +191,11 @@ export class JobController implements RufioController {
     return machine && references({ from, to: { kind: api.machine.kind, ...machine } });
   }
 
-  /** Why the policy forbids the Task's action. */
+  /** Returns why the policy forbids the action of a Task. */
   #policyProblem(job: OpenJob, index: number, at: ObjectName): string | undefined {
     const { api, machineName, refusal, image, version } = this.#options;
     const read = api.readTask(job.tasks[index]);
-    // The Task itself shows why it cannot be read.
+    // An invalid Task fails with its own reason.
     if (!read.ok) return undefined;
     const machine = machineName(at);
     const task = { name: taskNameOf(job.name, index).name, uid: "" };
@@ -213,7 +221,7 @@ export class JobController implements RufioController {
     if (problem !== undefined) await this.#fail(job, index, problem, signal);
   }
 
-  /** Unlike Rufio, which retries forever, this sets a condition. */
+  /** Sets a condition that says that the machine is missing. Rufio itself retries without saying so. */
   async #waitForMachine(job: OpenJob, signal: AbortSignal): Promise<undefined> {
     const { lease, log } = this.#options;
     const key = waitingKey(job);
@@ -254,6 +262,6 @@ export class JobController implements RufioController {
 }
 
 /** Describes what a Job waits for: its machine, or any machine in its namespace with its connection. */
-function waitingKey({ name, machine }: Pick<OpenJob, "name" | "machine">): string {
+function waitingKey({ name, machine }: JobTarget): string {
   return machine ? keyOf(machine) : `${name.namespace}/`;
 }

@@ -3,20 +3,20 @@ import type { OpenJob, RufioTask } from "./rufio-api.ts";
 
 export type JobStep =
   | { readonly kind: "create"; readonly index: number }
-  /** A Task of a deleted Job with the same name has the next Task's name. */
+  /** The next Task's name is taken by a Task of a deleted Job that had the same name as this Job. */
   | { readonly kind: "take-away"; readonly task: ObjectName; readonly uid: string }
   | { readonly kind: "wait" }
   | { readonly kind: "fail"; readonly reason: string }
   | { readonly kind: "complete" };
 
-/** The name of a Job's Task, by Rufio's rule (`FormatTaskName`). */
+/** Names a Job's Task like Rufio (`FormatTaskName`). */
 export function taskNameOf({ namespace, name }: ObjectName, index: number): ObjectName {
   return { namespace, name: `${name}-task-${index}` };
 }
 
 /**
- * Tasks run one after the other. The last existing one decides: it was created only after the earlier ones had
- * completed, even if those have been deleted since.
+ * Decides the next step of a Job, whose Tasks run one after the other. The last existing Task decides: it was created only
+ * after the earlier ones had completed, even if those have been deleted since.
  */
 export function nextStep(job: OpenJob, taskAt: (name: ObjectName) => RufioTask | undefined): JobStep {
   for (let index = job.tasks.length - 1; index >= 0; index--) {
@@ -30,7 +30,7 @@ export function nextStep(job: OpenJob, taskAt: (name: ObjectName) => RufioTask |
   return stepAt(job, job.completed, taskAt);
 }
 
-/** The inverse of `taskNameOf`. */
+/** Parses the name of a Task, the inverse of `taskNameOf`. */
 export function jobOfTaskName({
   namespace,
   name,

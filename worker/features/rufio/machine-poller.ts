@@ -23,9 +23,9 @@ import { type RufioObjects, shareKey } from "./rufio-objects.ts";
 import { type MissingSecret, secretRetryMs } from "./secret-retry.ts";
 
 export interface MachinePollerOptions {
-  readonly cluster: Pick<Cluster, "find" | "patch">;
-  readonly objects: Pick<RufioObjects, "isSynced" | "machines">;
-  readonly lease: Pick<RufioLease, "isFree" | "confirmFree">;
+  readonly cluster: Cluster;
+  readonly objects: RufioObjects;
+  readonly lease: RufioLease;
   readonly owns: (key: string) => boolean;
   readonly machineName: (machine: ObjectName) => string;
   /**
@@ -35,7 +35,7 @@ export interface MachinePollerOptions {
   readonly getPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
   readonly references: ReferenceRefusal;
   readonly missingSecret: MissingSecret;
-  /** 0 means only after actions. */
+  /** How often to read each Machine's power state; 0 means only after actions. */
   readonly intervalMs: number;
   readonly maxReads: number;
   readonly clock: Clock;
@@ -52,32 +52,32 @@ interface Refused {
 interface Watched {
   readonly name: ObjectName;
   refused?: Refused;
-  /** A reading that is not written yet. */
+  /** The reading to write. */
   pending?: MachineReading;
 }
 
 const JITTER = 0.1;
-/** The pause after an action, so that the next action of a Job comes first. */
+/** The delay of the read after an action, so that the next action of a Job comes first. */
 const AFTER_ACTION_MS = 2_000;
-/** Within this time, a new Machine or one with a new connection is read. */
+/** A new Machine, or one with a new connection, is read within this time. */
 const NEW_WITHIN_MS = 2_000;
-/** Limits waiting for the lock and reading. */
+/** The time limit for waiting for the lock and reading together. */
 const READ_WITHIN_MS = 120_000;
 const RETRY_MS = 30_000;
 const MAX_WRITES = 16;
-/** How often to check the Secret of a refused password, which needs no BMC. */
+/** How often to check whether the Secret with a refused password has changed. The check does not contact the BMC. */
 const CHECK_SECRET_MS = 60_000;
-/** How often a refused password is tried again: the BMC's password may have been changed to it, and one attempt per day locks no account. */
+/** How often to retry a refused password, which may have become valid. One attempt per day does not lock the account. */
 const REFUSED_RETRY_MS = 24 * 60 * 60_000;
 
 const Versioned = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
 
-/** Keeps the status of Machines up to date: reads their power now and then, and writes whether they are on and reachable. */
+/** Keeps the status of Machines up to date: reads their power states at intervals, and writes whether they are on and reachable. */
 export class MachinePoller implements RufioController {
   readonly #options: MachinePollerOptions;
   readonly #reads: Survey;
   readonly #writes: Controller;
-  /** By the inventory's name. */
+  /** The Machines, by their names in the inventory. */
   readonly #watched = new Map<string, Watched>();
   /** Machines whose Secret could not be read. */
   readonly #secretless = new Set<string>();
@@ -112,7 +112,7 @@ export class MachinePoller implements RufioController {
     });
   }
 
-  /** Power states that actions read need no extra round trip. */
+  /** Uses the power states that actions report, which saves a read. */
   readonly observer: Observer = {
     action: (event) => {
       const machine = this.#reads.see(event);
@@ -141,16 +141,16 @@ export class MachinePoller implements RufioController {
     const isSame = before?.uid === value.uid && before.connection === value.connection;
     if (this.#watched.has(machine) && isSame) return;
     this.#watched.set(machine, { name });
-    // `recheckAll` spreads those of the first list.
+    // `recheckAll` schedules the Machines of the first list.
     if (intervalMs > 0 && objects.isSynced) this.#reads.visitAfter(machine, NEW_WITHIN_MS * random());
   }
 
-  /** Schedules unscheduled Machines over the interval, because ownership has changed or all objects are listed. */
+  /** Spreads the reads of all unscheduled Machines over the interval. */
   recheckAll(): void {
     const { intervalMs, random } = this.#options;
     if (intervalMs === 0) return;
     for (const [machine, { name }] of this.#watched) {
-      // One in flight schedules its next read itself.
+      // A read in flight schedules the next one itself.
       if (!this.#reads.has(machine) && this.#isMine(name))
         this.#reads.visitAfter(machine, intervalMs * random());
     }
@@ -212,7 +212,7 @@ export class MachinePoller implements RufioController {
     const watched = this.#watched.get(machine);
     const seen = watched?.pending;
     if (!watched || !seen) return;
-    // A new owner has newer information.
+    // Drop the reading if another worker owns the Machine now, because that worker has a newer one.
     if (this.#isMine(watched.name)) {
       if (!seen.contactable && seen.refused && !watched.refused) {
         const secretVersion = await this.#secretVersion(watched.name, signal);
@@ -245,7 +245,7 @@ export class MachinePoller implements RufioController {
     return version !== undefined && version !== refused.secretVersion;
   }
 
-  /** Undefined without a Secret, or without the right to read it. */
+  /** Resolves to the version of the Machine's Secret; undefined if there is none or the worker may not read it. */
   async #secretVersion(name: ObjectName, signal: AbortSignal): Promise<string | undefined> {
     const { cluster, objects, references } = this.#options;
     const secret = objects.machines.get(name)?.secret;
@@ -260,7 +260,7 @@ export class MachinePoller implements RufioController {
     }
   }
 
-  /** The time until the next read after a reading; undefined if none is to follow. */
+  /** The time until the next read; undefined if none follows. */
   #nextMs(machine: string, seen: MachineReading): number | undefined {
     const { intervalMs, random } = this.#options;
     if (this.#secretless.has(machine)) return secretRetryMs(this.#secretless.size);

@@ -5,25 +5,25 @@ import { powerSeen } from "../shared/power-seen.ts";
 import { type Conditions, timeText, withCondition } from "./conditions.ts";
 import type { MachineStatus } from "./rufio-api.ts";
 
-/** The last reading of a Machine. */
+/** What the last read of a Machine found. */
 export type MachineReading =
   | { readonly contactable: true; readonly power: PowerState }
   | { readonly contactable: false; readonly message: string; readonly refused: boolean };
 
-/** From a failed read. A refused password differs from an unreachable BMC: retrying it locks the account. */
-export function readingOfError(error: Pick<BmcError, "class" | "refused" | "message">): MachineReading {
+/** The reading for a failed read. Marks a refused password, because retrying one may lock the account. */
+export function readingOfError(error: BmcError): MachineReading {
   const refused = error.class === "auth" && error.refused !== "right";
   return { contactable: false, message: error.message, refused };
 }
 
-/** From the end of an action; undefined if the Machine must be read. */
+/** The reading for an action that ended; undefined if the action does not show the Machine's state. */
 export function readingOfOutcome(outcome: Outcome): MachineReading | undefined {
   const { result } = outcome;
   if (outcome.ok) {
     const power = result && powerSeen(result);
     return power === undefined ? undefined : { contactable: true, power };
   }
-  // An action that never ran, for example because of its image, asked no BMC.
+  // An action that never ran, for example because its image was missing, did not contact the BMC.
   const refused = outcome.class === "auth" && outcome.exitCode !== undefined && result?.refused !== "right";
   return refused ? { contactable: false, message: outcome.message, refused } : undefined;
 }
@@ -31,8 +31,8 @@ export function readingOfOutcome(outcome: Outcome): MachineReading | undefined {
 const CONTACTABLE = "Contactable";
 
 /**
- * A Machine's status as Rufio writes it: `lastUpdateTime` is the last change of the condition's status. Undefined if
- * nothing changed; durations within a message do not count.
+ * The status to write to a Machine, in Rufio's form: `lastUpdateTime` is when the condition's status last changed. Undefined
+ * if nothing has changed; durations and times in a message do not count.
  */
 export function machineStatus(
   { powerState: before, conditions }: MachineStatus,

@@ -4,8 +4,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const MAX_UINT32 = 0xffff_ffff;
 
-/** Where lists are in `outOfBand`; Rufio has no firmware list. */
-const PLACES: Readonly<Partial<Record<HardwareList, string>>> = {
+/** The paths of the lists in `outOfBand`. Rufio has no list of firmware. */
+const PATHS: { readonly [List in HardwareList]?: string } = {
   processors: "cpu.sockets",
   memory: "memory.modules",
   disks: "blockDevices",
@@ -17,14 +17,14 @@ const PLACES: Readonly<Partial<Record<HardwareList, string>>> = {
   "bmc.nics": "bmc.nic.ports",
 };
 
-/** The lists of `outOfBand` that were read wholly, by their place, such as `cpu.sockets`. */
+/** The paths of the lists that were read completely, such as `cpu.sockets`. */
 export function completeLists({ complete = [] }: Hardware): readonly string[] {
-  return complete.flatMap((list) => PLACES[list] ?? []);
+  return complete.flatMap((list) => PATHS[list] ?? []);
 }
 
 /**
- * `status.attributes.outOfBand` of Tinkerbell's Hardware, without `lastUpdated` and `collectionMethod`. Unknown values are
- * absent, and parts are sorted by name, because BMCs list them in changing order. Sums over parts are absent, as in Rufio.
+ * Builds `status.attributes.outOfBand` of Tinkerbell's Hardware, without `lastUpdated` and `collectionMethod`. Omits unknown
+ * values, and sums over parts, which Rufio omits too. Sorts parts by name, because BMCs list them in changing order.
  */
 export function outOfBand(hardware: Hardware): Fields {
   const { system, chassis, mainboard, bmc, processors, memory, disks, nics } = hardware;
@@ -67,7 +67,14 @@ function component(found: HardwareComponent): Fields {
   return filled({ description: found.name, ...part(found) });
 }
 
-type Part = Partial<Omit<HardwareComponent, "name">>;
+interface Part {
+  readonly vendor?: string | undefined;
+  readonly model?: string | undefined;
+  readonly serial?: string | undefined;
+  readonly firmware?: string | undefined;
+  readonly health?: string | undefined;
+  readonly state?: string | undefined;
+}
 
 function part({
   vendor,
@@ -80,7 +87,7 @@ function part({
   return filled({ vendor, model, serialNumber, firmwareVersion, status: filled({ health, state }) });
 }
 
-/** A copy without fields that are undefined or empty, like Go's `omitempty`. */
+/** Copies an object without its undefined and empty fields, like Go's `omitempty`. */
 function filled(fields: Fields): Fields {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined && !isEmpty(value));
   return Object.fromEntries(given);

@@ -10,22 +10,27 @@ export type RufioApiVersion = (typeof RUFIO_API_VERSIONS)[number];
 interface JobBase {
   readonly uid: string;
   readonly deleted: boolean;
-  /** In order, those that exist so far; absent if Tasks are objects of their own. */
+  /** The Tasks that exist so far, in order; absent if Tasks are separate objects. */
   readonly ownTasks?: readonly RufioTask[];
 }
 
-export interface OpenJob extends JobBase {
-  readonly finished: false;
+/** The machine that a Job is for. */
+export interface JobTarget {
+  /** The name of the Job. */
   readonly name: ObjectName;
-  readonly resourceVersion: string;
   /** Absent for a Job that has a connection instead. */
   readonly machine?: ObjectName;
-  /** The digest of its connection. */
+  /** The digest of the Job's connection. */
   readonly connection?: string;
+}
+
+export interface OpenJob extends JobBase, JobTarget {
+  readonly finished: false;
+  readonly resourceVersion: string;
   /** Why the Job can never succeed. */
-  readonly problem?: string;
+  readonly problem?: string | undefined;
   readonly tasks: readonly unknown[];
-  /** How many Tasks the status says are done; with Tasks as objects, these say more. */
+  /** How many Tasks have completed according to the status; always 0 if Tasks are separate objects. */
   readonly completed: number;
   /** Whether another controller may have started the next Task. */
   readonly maybeStarted: boolean;
@@ -44,13 +49,13 @@ export interface OpenTask extends TaskBase {
   readonly name: ObjectName;
   readonly resourceVersion: string;
   readonly deleted: boolean;
-  /** Only this worker can have started it. */
+  /** Whether only this worker can have started the Task. */
   readonly own: boolean;
   readonly action: unknown;
-  /** The digest of its connection. */
+  /** The digest of the Task's connection. */
   readonly connection: string;
   readonly startTime?: string | undefined;
-  /** The status that it is written to: the Job's, if the Task is no object of its own. */
+  /** The status that has the Task's progress: the Job's, if the Task is not a separate object. */
   readonly status: Progress;
 }
 
@@ -63,16 +68,16 @@ export interface MachineStatus {
   readonly conditions: Conditions;
 }
 
-/** The part of what a Job names that its status and Tasks without a Job need; the inventory handles its connection. */
+/** An object that a Job refers to: a Machine, or a Hardware in v1alpha2. The inventory reads its connection separately. */
 export interface RufioMachine {
   readonly name: ObjectName;
   readonly uid: string;
   readonly resourceVersion: string;
   readonly deleted: boolean;
   readonly paused: boolean;
-  /** Whether its annotation asks for another read of its hardware. */
+  /** Whether its annotation requests another read of its hardware. */
   readonly refresh: boolean;
-  /** The digest of its connection. */
+  /** The digest of the connection. */
   readonly connection: string;
   readonly secret: ObjectName | undefined;
   readonly status: MachineStatus;
@@ -98,8 +103,9 @@ export type TaskChange =
       readonly timedOut?: boolean;
     };
 
-/** A Task that was read for a change of its status; undefined if it no longer belongs to its Job. */
+/** A Task that was read to change its status. */
 export interface SeenTask {
+  /** Undefined if the Task no longer belongs to its Job. */
   readonly task: RufioTask | undefined;
   readonly status: Progress;
 }
@@ -110,30 +116,30 @@ type Versioned<Status> = Schema<{
   readonly status: Status;
 }>;
 
-/** How one version of Rufio's API reads and writes what the worker runs. */
+/** Reads and writes the objects of one version of Rufio's API. */
 export interface RufioApi {
   readonly version: RufioApiVersion;
   readonly job: Kind;
   /** The kind that Jobs refer to. */
   readonly machine: Kind & { readonly kind: Reference["to"]["kind"] };
-  /** Undefined for an invalid object. */
+  /** Parses a Job; undefined for an invalid object. */
   readonly jobOf: (object: unknown) => RufioJob | undefined;
   readonly machineOf: (object: unknown) => RufioMachine | undefined;
   readonly readTask: (task: unknown) => ReadTask;
   readonly jobSchema: Versioned<Progress>;
-  /** The fields to change; undefined if there are none, or if the Job has ended. */
+  /** Returns the status fields to change; undefined if there are none, or if the Job has ended. */
   readonly jobPatch: (job: OpenJob, found: Progress, to: JobState, nowMs: number) => Fields | undefined;
-  /** The object whose status is the Task's. */
-  readonly recordOf: (task: Pick<RufioTask, "uid"> & { readonly name: ObjectName }) => {
+  /** Returns the object whose status has the Task's progress. */
+  readonly recordOf: (task: { readonly uid: string; readonly name: ObjectName }) => {
     readonly kind: Kind;
     readonly name: ObjectName;
     readonly uid: string;
     readonly schema: Versioned<SeenTask>;
   };
   readonly taskPatch: (task: OpenTask, found: Progress, change: TaskChange) => Fields;
-  /** What names the Task's machine, for the policy. */
+  /** Returns the object that names the Task's machine, for the policy. */
   readonly referrerOf: (task: OpenTask) => Reference["from"];
-  /** Present if Tasks are objects of their own. */
+  /** Present if Tasks are separate objects. */
   readonly taskObjects?: TaskObjects;
   readonly texts: ApiTexts;
 }
@@ -141,17 +147,17 @@ export interface RufioApi {
 interface TaskObjects {
   readonly kind: Kind;
   readonly taskOf: (object: unknown) => RufioTask | undefined;
-  /** Resolves to why the API server does not accept the Task; undefined once it exists. */
+  /** Creates a Task. Resolves to why the API server rejects it; undefined once it exists. */
   readonly create: (
     job: OpenJob,
     index: number,
-    cluster: Pick<Cluster, "get" | "find" | "create">,
+    cluster: Cluster,
     isKnown: (name: ObjectName) => boolean,
     signal: AbortSignal,
   ) => Promise<string | undefined>;
 }
 
-/** One line each. */
+/** Texts for conditions, of one line each. */
 interface ApiTexts {
   readonly notStarted: (job: OpenJob, index: number, problem: string) => string;
   readonly taskLost: (task: ObjectName) => string;

@@ -10,7 +10,7 @@ type Config = SharedConfig & RufioPart;
 
 const LEASE_MS = 10_000;
 
-/** Rufio's work: its Jobs and Tasks, the status of its Machines, and the status of Hardware. */
+/** Does Rufio's work: runs its Jobs and Tasks, and updates the status of Machines and Hardware. */
 export const rufio = {
   name: "rufio",
   settings: rufioSettings,
@@ -22,10 +22,9 @@ export const rufio = {
   async check(config, { cluster }, signal) {
     const { rufio: settings } = config;
     if (!cluster || !settings) return [];
-    const { checkRufioKinds } = await import("./check-rufio-kinds.ts");
-    const { checkRufioLease } = await import("./check-rufio-lease.ts");
+    const { checkRufioKinds, checkRufioLease } = await import("./check-rufio.ts");
     const [kinds, lease] = await Promise.all([
-      checkRufioKinds(settings, config.kubernetes?.watchNamespace ?? cluster.namespace, cluster, signal),
+      checkRufioKinds(settings.api, config.kubernetes?.watchNamespace ?? cluster.namespace, cluster, signal),
       checkRufioLease(settings, cluster, signal),
     ]);
     return [...kinds, ...lease];
@@ -37,7 +36,7 @@ async function refusal({ rufio: settings }: Config, cluster: Cluster): Promise<s
   if (!settings || settings.alone) return undefined;
   const { missingLease } = await import("./rufio-lease.ts");
   const namespace = settings.leaseNamespace ?? cluster.namespace;
-  // Start even if the cluster does not answer: the worker takes over nothing from Rufio until it has seen the Lease.
+  // The worker starts even if the cluster does not answer, because it does no Rufio work until it has read the Lease.
   const missing = await missingLease(cluster, namespace, AbortSignal.timeout(LEASE_MS)).catch(
     () => undefined,
   );
@@ -59,14 +58,20 @@ async function openFeature(services: FeatureServices<Config>): Promise<readonly 
   const machineName = ({ namespace, name }: ObjectName) =>
     watchNamespace === "*" ? `${name}.${namespace}` : name;
   const opened = openRufio({
-    ...{ cluster, watchNamespace, version, clock, log, machineName, references },
+    cluster,
+    watchNamespace,
+    version,
+    clock,
+    log,
+    machineName,
+    references,
     config: settings,
     refusal: refuse,
     missingSecret: async (name, signal) => {
       const machine = inventory.find(name);
       return machine && inventory.missingSecret(machine, signal);
     },
-    // A Job's name is its action's, so that a launch finds an earlier one.
+    // A Kubernetes Job is named after its action, so a launch finds the Job of an earlier worker.
     findsEarlierRuns: config.runtime.kind === "kubernetes",
     owns: (key) => isLeading() && hasMachine(config, machineName(machineOf(key))),
     hardware: settings.hardware ? offers.hardware : undefined,
@@ -85,7 +90,7 @@ async function openFeature(services: FeatureServices<Config>): Promise<readonly 
   ];
 }
 
-/** The Machine of a key `rufio/<namespace>/<name>`. */
+/** Parses a key such as `rufio/<namespace>/<name>`. */
 function machineOf(key: string): ObjectName {
   const [, namespace = "", name = ""] = key.split("/");
   return { namespace, name };

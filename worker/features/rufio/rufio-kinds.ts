@@ -1,17 +1,17 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { defined } from "../../../shared/defined.ts";
 import { excessOf } from "../../../shared/input-limits.ts";
 import { apiVersionOf, KINDS, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { pausingAnnotation } from "../../kubernetes/client/pausing-annotation.ts";
 import { Conditions, isFinished, isTrue, Progress, Time } from "./conditions.ts";
 import type { RufioJob, RufioMachine, RufioTask } from "./rufio-api.ts";
 
-/** On everything that this worker creates. */
+/** The label on every object that this worker creates. */
 export const MANAGED_BY = { "app.kubernetes.io/managed-by": "pbnj-worker" } as const;
 
-/** Annotations by which users control Rufio's inventory: of a Machine, and of a Hardware. */
+/** A user's annotation of a Machine that requests another read of its hardware. */
 const REFRESH = "tinkerbell.org/refresh-inventory";
+/** A user's annotation of a Hardware that turns off its inventory status. */
 const DISABLE = "tinkerbell.org/disable-outofband-inventory";
 
 export const Metadata = z.object({
@@ -60,7 +60,7 @@ export const MachineObject = z.object({
   status: z.object({ powerState: z.string().optional(), conditions: Conditions }).prefault({}),
 });
 
-/** Tinkerbell's Hardware, as far as its inventory status is concerned. */
+/** The fields of Tinkerbell's Hardware that concern its inventory status. */
 const HardwareObject = z.object({
   metadata: Metadata,
   spec: z.object({ bmcRef: z.object({ kind: z.string(), name: z.string().min(1) }) }),
@@ -71,7 +71,7 @@ const HardwareObject = z.object({
     .nullish(),
 });
 
-/** Undefined for an invalid object. */
+/** Parses a Job; undefined for an invalid object. */
 export function jobOf(object: unknown): RufioJob | undefined {
   const { success, data } = JobObject.safeParse(object);
   if (!success) return undefined;
@@ -90,17 +90,17 @@ export function jobOf(object: unknown): RufioJob | undefined {
     completed: 0,
     maybeStarted: false,
     status,
-    ...defined({ problem: excessProblem("the Job's spec", spec) }),
+    problem: excessProblem("the Job's spec", spec),
   };
 }
 
-/** Why the spec of an object is too large to be read; undefined if it is not. */
+/** Explains why a spec is too large to read; undefined if it is not too large. */
 export function excessProblem(what: string, spec: unknown): string | undefined {
   const excess = excessOf(spec, "rufioSpec");
   return excess && `${what} ${excess}`;
 }
 
-/** Parses a Task. Finished Tasks remain until they are deleted, so little of them is kept. */
+/** Parses a Task; undefined for an invalid object. Keeps little of finished Tasks, because these remain until they are deleted. */
 export function taskOf(object: unknown): RufioTask | undefined {
   const { success, data } = TaskObject.safeParse(object);
   if (!success) return undefined;
@@ -124,7 +124,7 @@ export function taskOf(object: unknown): RufioTask | undefined {
   };
 }
 
-/** Undefined for an invalid object. */
+/** Parses a Machine; undefined for an invalid object. */
 export function machineOf(object: unknown): RufioMachine | undefined {
   const { success, data } = MachineObject.safeParse(object);
   if (!success) return undefined;
@@ -143,7 +143,7 @@ export function machineOf(object: unknown): RufioMachine | undefined {
   };
 }
 
-/** Undefined for an object that refers to no Machine. */
+/** Parses a Hardware; undefined if it is invalid or refers to no Machine. */
 export function hardwareOf(object: unknown) {
   const { success, data } = HardwareObject.safeParse(object);
   if (!success || data.spec.bmcRef.kind !== KINDS.rufioMachine.kind) return undefined;
@@ -151,7 +151,7 @@ export function hardwareOf(object: unknown) {
   const { lastUpdated: _, ...attributes } = status?.attributes?.outOfBand ?? {};
   return {
     resourceVersion: metadata.resourceVersion,
-    /** In the same namespace. */
+    /** The name of the Machine, which is in the same namespace. */
     machine: spec.bmcRef.name,
     disabled: metadata.annotations?.[DISABLE] === "true",
     /** The current attributes without their time. */
@@ -162,23 +162,24 @@ export type RufioHardware = NonNullable<ReturnType<typeof hardwareOf>>;
 
 export const ConnectionOf = z.object({ spec: z.object({ connection: z.record(z.string(), z.unknown()) }) });
 
-export function ownerOf({ ownerReferences }: Pick<z.infer<typeof Metadata>, "ownerReferences">) {
+/** The Job that owns a Task; undefined if none does. */
+export function ownerOf({ ownerReferences }: z.infer<typeof Metadata>) {
   const controller = ownerReferences?.find((reference) => reference.controller);
   const isJob =
     controller?.kind === KINDS.rufioJob.kind && controller.apiVersion === apiVersionOf(KINDS.rufioJob);
   return isJob ? { name: controller.name, uid: controller.uid } : undefined;
 }
 
-/** What `connectionDigest` gives for a connection that is too large to be read. */
+/** The digest of every connection that is too large to read. */
 export const UNREADABLE_CONNECTION = "";
 
-/** Equal for equal connections, whatever the order of their keys. */
+/** Computes a digest of a connection, which does not depend on the order of its keys. */
 export function connectionDigest(connection: unknown = null): string {
   if (excessOf(connection, "connection") !== undefined) return UNREADABLE_CONNECTION;
   return createHash("sha256").update(canonical(connection)).digest("base64").slice(0, 22);
 }
 
-/** JSON that is equal for equal values, whatever the order of their keys. */
+/** Formats a value as JSON with sorted keys, so that equal values have equal texts. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === "object" && part !== null && !Array.isArray(part)

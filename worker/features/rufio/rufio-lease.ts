@@ -9,25 +9,25 @@ import { KINDS, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { KubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
 import { WatchedObjects } from "../../kubernetes/client/watched-objects.ts";
 
-/** `LeaderElectionID` of Rufio (rufio.go). */
+/** The name of Rufio's Lease (`LeaderElectionID` in rufio.go). */
 const RUFIO_LEASE = "e74dec1a.bmc.tinkerbell.org";
 
 export interface RufioLeaseOptions {
-  readonly cluster: Pick<Cluster, "find" | "list" | "watch">;
+  readonly cluster: Cluster;
   readonly namespace: string;
-  /** Whether no Rufio runs in the cluster: then a Lease that does not exist is free. */
+  /** Whether the operator says that no Rufio runs in the cluster, so that a missing Lease counts as free. */
   readonly alone: boolean;
   readonly onChange: () => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Rufio holds its Lease, or may hold it. */
+/** The error while Rufio holds its Lease or may hold it. */
 export class LeaseHeld extends Error {
   override readonly name = "LeaseHeld";
 }
 
-/** For a missing right or API, which only an operator can fix. */
+/** The backoff for a missing right or API, which only an operator can fix. */
 const RETRY: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
 
 const Lease = z.object({
@@ -50,9 +50,12 @@ interface Observed {
   readonly untilMs: number;
 }
 
-/** Why the worker must not take over Rufio's work without the operator's consent; undefined if it may. Rejects with a `KubernetesError`. */
+/**
+ * Resolves to why the worker must not take over Rufio's work unless the operator says that no Rufio runs; undefined if it
+ * may. Rejects with a `KubernetesError`.
+ */
 export async function missingLease(
-  cluster: Pick<Cluster, "find">,
+  cluster: Cluster,
   namespace: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
@@ -63,10 +66,10 @@ export async function missingLease(
 const UNPROTECTED = "a Rufio without leader election takes none, and would run the same Jobs as this worker";
 
 /**
- * Whether Rufio is running, by the Lease of its leader election. A Lease that does not exist proves nothing: without leader
- * election, the default of Rufio's program, Rufio acquires none. Like client-go, this does not compare the Lease's times with
- * the local clock: the Lease has expired if its holder has not renewed it for its duration since the last observed renewal.
- * The Lease counts as held until it has been read.
+ * Observes the Lease of Rufio's leader election, which shows whether Rufio is running. A missing Lease proves nothing, because
+ * Rufio acquires none without leader election, which is its program's default. Like client-go, this class does not compare
+ * the Lease's times with the local clock: the Lease has expired once no renewal has been observed for its duration. It counts
+ * as held until it has been read.
  */
 export class RufioLease {
   readonly #options: RufioLeaseOptions;
@@ -108,7 +111,7 @@ export class RufioLease {
     await this.#watched.synced.catch(() => undefined);
     while (!signal.aborted) {
       const remainingMs = this.#remainingMs();
-      // Ask the API: the watch may be stale, for example after the process was paused.
+      // The watch may be stale, for example after the process was paused, so ask the API.
       if (remainingMs > 0) this.#setFree(false);
       else if (!this.#isFree) await this.#recheck(signal);
       const waitMs = remainingMs > 0 ? remainingMs : RETRY.firstMs;
@@ -121,7 +124,10 @@ export class RufioLease {
     await watching;
   }
 
-  /** Asks the API before something is started. Rejects with `LeaseHeld`, a `KubernetesError`, or the signal's reason. */
+  /**
+   * Asks the API whether the Lease is free. Call before a write or a start. Rejects with `LeaseHeld`, a `KubernetesError`, or
+   * the signal's reason.
+   */
   async confirmFree(signal: AbortSignal): Promise<void> {
     if (this.#isFree) this.#observe(await this.#read(signal));
     if (this.#isFree && this.#remainingMs() <= 0 && this.#isProtected) return;
@@ -134,7 +140,7 @@ export class RufioLease {
     );
   }
 
-  /** Whether a running Rufio would show in the Lease. */
+  /** Whether the Lease would show a running Rufio. */
   get #isProtected(): boolean {
     return this.#options.alone || this.#wasSeen;
   }
@@ -157,13 +163,13 @@ export class RufioLease {
     return false;
   }
 
-  /** Checks whether the Lease is unchanged since its timer started. */
+  /** Reads the Lease again after it has expired, and frees it if it has not changed. */
   async #recheck(signal: AbortSignal): Promise<void> {
     try {
       this.#observe(await this.#read(signal));
       this.#setFree(this.#remainingMs() <= 0 && this.#isProtected);
     } catch (thrown) {
-      // The watch logs why the API is unavailable; until then nothing is started.
+      // The watch logs why the API is unavailable. Until the Lease can be read, nothing is started.
       if (!signal.aborted && !(thrown instanceof KubernetesError)) throw thrown;
     }
   }

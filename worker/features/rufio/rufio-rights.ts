@@ -1,16 +1,22 @@
 import { KINDS } from "../../kubernetes/client/kinds.ts";
 import { type NeededRight, ruleOf } from "../../kubernetes/client/needed-right.ts";
-import type { RufioConfig } from "./rufio-settings.ts";
+import type { RufioApiVersion } from "./rufio-api.ts";
 
 const { rufioJob, rufioTask, rufioMachine, hardware, lease, secret } = KINDS;
 const READ = ["get", "list", "watch"];
 
-export function rufioRights({ api, hardware: writesHardware }: Pick<RufioConfig, "api" | "hardware">) {
+/** The API version, and whether the status of Hardware is written. */
+interface RightsOptions {
+  readonly api: RufioApiVersion;
+  readonly hardware: boolean;
+}
+
+export function rufioRights({ api, hardware: writesHardware }: RightsOptions) {
   if (api === "v1alpha2") return [...JOB_RIGHTS, ...V1ALPHA2_RIGHTS];
   return [...JOB_RIGHTS, ...MACHINE_RIGHTS, ...(writesHardware ? HARDWARE_RIGHTS : [])];
 }
 
-/** The Lease's rule is for the namespace of `rufioLeaseNamespace`. */
+/** The rights for Jobs of every version. The Lease's rule is for the namespace in `rufioLeaseNamespace`. */
 const JOB_RIGHTS: readonly NeededRight[] = [
   { ...ruleOf(rufioJob, READ), scope: "watched", why: "to find pending Jobs" },
   {
@@ -25,7 +31,7 @@ const JOB_RIGHTS: readonly NeededRight[] = [
   },
 ];
 
-/** For Jobs of v1alpha2. */
+/** The rights for Jobs of v1alpha2. */
 const V1ALPHA2_RIGHTS: readonly NeededRight[] = [
   {
     ...ruleOf(hardware, ["list", "watch"]),
@@ -39,7 +45,7 @@ const V1ALPHA2_RIGHTS: readonly NeededRight[] = [
   },
 ];
 
-/** For Jobs of v1alpha1. */
+/** The rights for Jobs of v1alpha1. */
 const MACHINE_RIGHTS: readonly NeededRight[] = [
   {
     ...ruleOf(rufioTask, ["get", "list", "watch", "create", "delete"]),
@@ -68,7 +74,7 @@ const MACHINE_RIGHTS: readonly NeededRight[] = [
   },
 ];
 
-/** For `rufioHardware`. */
+/** The rights for the setting `rufioHardware`. */
 const HARDWARE_RIGHTS: readonly NeededRight[] = [
   {
     ...ruleOf(hardware, ["list", "watch"]),

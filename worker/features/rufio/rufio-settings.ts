@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { defined } from "../../../shared/defined.ts";
 import type { CrossCheck } from "../../config/cross-check.ts";
 import type { ConfigPart } from "../../config/part.ts";
 import { type SettingsOf, setting } from "../../config/setting.ts";
@@ -74,15 +73,15 @@ const rules: readonly CrossCheck<Given>[] = [
 
 export interface RufioConfig {
   readonly api: RufioApiVersion;
-  /** With `{action}` and optionally `{version}`. */
+  /** The image of the actions, which contains `{action}` and optionally `{version}`. */
   readonly image: string;
-  /** 0 means only after actions. */
+  /** How often to read each Machine's power state; 0 means only after actions. */
   readonly statusIntervalMs: number;
-  /** Whether the status of Hardware is written. */
+  /** Whether to write the status of Hardware. */
   readonly hardware: boolean;
-  /** No Rufio runs in the cluster. */
+  /** Whether the operator says that no Rufio runs in the cluster. */
   readonly alone: boolean;
-  readonly leaseNamespace?: string;
+  readonly leaseNamespace?: string | undefined;
 }
 
 export interface RufioPart {
@@ -100,7 +99,7 @@ function config(given: Given): RufioPart {
       // In v1alpha2, Rufio is known to write the status of Jobs only.
       hardware: given.rufioHardware && given.rufioApi === "v1alpha1",
       alone: given.rufioAlone,
-      ...defined({ leaseNamespace: rufioLeaseNamespace }),
+      leaseNamespace: rufioLeaseNamespace,
     },
   };
 }

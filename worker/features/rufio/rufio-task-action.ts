@@ -8,10 +8,7 @@ import { RUFIO_AGENT_ID } from "../shared/source-agent-ids.ts";
 
 /** Rufio's timeout (`doReconcile` of its Task controller). */
 const TIMEOUT_MS = 600_000;
-/**
- * Rufio polls the power state until its timeout. The action must end before that, so that it can report what it waited
- * for.
- */
+/** The part of the timeout for which the action waits for a power state. The rest is for reporting what it waited for. */
 const REACH_SHARE = 0.9;
 /** The longest duration that an action's input may have. */
 const LONGEST_REACH_MS = 7 * 24 * 3_600_000;
@@ -51,7 +48,7 @@ export const Operation = z
   .partial()
   .catchall(z.unknown());
 
-/** Reads what a v1alpha1 Task does. A problem is one line, which becomes the Task's condition. */
+/** Reads the action of a v1alpha1 Task. The reason for a refusal is one line, which becomes the Task's condition. */
 export function readTask(task: unknown): ReadTask {
   const excess = excessOf(task, "rufioSpec");
   if (excess !== undefined) return refused(`the task ${excess}`);
@@ -70,7 +67,7 @@ export function readTask(task: unknown): ReadTask {
   return mediaWork(media, TIMEOUT_MS);
 }
 
-/** Reads an operation of a v1alpha2 Job. A problem is one line, which becomes the Job's condition. */
+/** Reads an operation of a v1alpha2 Job. The reason for a refusal is one line, which becomes the Job's condition. */
 export function readOperation(operation: unknown): ReadTask {
   const excess = excessOf(operation, "rufioSpec");
   if (excess !== undefined) return refused(`the operation ${excess}`);
@@ -99,7 +96,7 @@ function problemOf([issue]: readonly z.core.$ZodIssue[], whole: string): string 
   return `${path}: ${issue?.message}`;
 }
 
-/** Why it is not one thing that this worker knows. */
+/** Explains why the named actions are not exactly one that this worker knows; undefined if they are. */
 function notOne(named: readonly string[], known: object, noun: string): string | undefined {
   if (named.length === 0) return `no action specified in ${noun}, nothing to do`;
   if (named.length > 1) return `names ${named.join(" and ")}: ${article(noun)} does one thing`;
@@ -111,7 +108,7 @@ function article(noun: string): string {
   return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
 }
 
-/** In Rufio, `off` is a hard power-off and `soft` a graceful one. */
+/** The action for a power command. In Rufio, `off` is a hard power-off and `soft` a graceful one. */
 function powerWork(power: PowerAction, timeoutMs: number): ReadTask {
   const within = `${Math.min(Math.floor(timeoutMs * REACH_SHARE), LONGEST_REACH_MS)}ms`;
   const reach = { STATE_TIMEOUT: within };
@@ -138,7 +135,10 @@ interface Boot {
   readonly efiBoot?: boolean | undefined;
 }
 
-/** Go omits a false `efiBoot`: absent leaves the boot mode unchanged, whereas Rufio sets a Redfish BMC to legacy. */
+/**
+ * The action that sets the boot device. Go omits `efiBoot` if it is false. Without it, this worker leaves the boot mode
+ * unchanged, whereas Rufio sets a Redfish BMC to legacy.
+ */
 function bootWork(field: string, { device, persistent, efiBoot }: Boot, timeoutMs: number): ReadTask {
   const known = RufioBootDevice.safeParse(device);
   if (!known.success) {
@@ -159,7 +159,7 @@ function mediaWork(media: z.infer<typeof virtualMediaAction> | undefined, timeou
 }
 
 export interface TaskActionOptions {
-  /** `namespace/name` of the Job, or of a Task without one. */
+  /** The `namespace/name` of the Job, or of a Task without a Job. */
   readonly workflowId: string;
   readonly task: { readonly name: string; readonly uid: string };
   readonly machine: string;
@@ -168,7 +168,7 @@ export interface TaskActionOptions {
   readonly version: string;
 }
 
-/** The action for a Task. Its ID is the Task's UID, so that a recreated Task is another action. */
+/** Builds the action for a Task. Its ID is the Task's UID, so that a recreated Task is a different action. */
 export function actionOf(
   { action: name, timeoutMs, environment }: TaskWork,
   terms: TaskActionOptions,

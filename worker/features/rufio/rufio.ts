@@ -2,6 +2,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { PowerState } from "../../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Action } from "../../core/action/action.ts";
+import type { HardwareOfMachines } from "../../core/action/hardware-seen.ts";
 import type { Observer } from "../../core/action/observer.ts";
 import type { Source } from "../../core/ports/source.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
@@ -10,7 +11,7 @@ import type { WatchState } from "../../kubernetes/client/watched-objects.ts";
 import type { ReferenceRefusal } from "../../policy/reference.ts";
 import { heldSource } from "../../sources/held-queue.ts";
 import { RUFIO_AGENT_ID } from "../shared/source-agent-ids.ts";
-import { type HardwareSource, HardwareWriter } from "./hardware-writer.ts";
+import { HardwareWriter } from "./hardware-writer.ts";
 import { JobController } from "./job-controller.ts";
 import { MachinePoller } from "./machine-poller.ts";
 import type { RufioController } from "./rufio-controller.ts";
@@ -26,29 +27,29 @@ import { v1alpha2 } from "./v1alpha2.ts";
 export interface RufioOptions {
   readonly cluster: Cluster;
   readonly config: RufioConfig;
-  /** `*` means all. */
+  /** The namespace to watch; `*` means all. */
   readonly watchNamespace: string;
   readonly version: string;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Whether this worker leads and its shard has a Machine; the key is `rufio/<namespace>/<Machine>`. */
+  /** Whether this worker leads and its shard contains a Machine, whose key is `rufio/<namespace>/<Machine>`. */
   readonly owns: (key: string) => boolean;
-  /** The inventory's name of a Machine. */
+  /** Returns the name of a Machine in the inventory. */
   readonly machineName: (machine: ObjectName) => string;
   /**
    * Reads the power state under the machine's lock, with its own timeout and respecting refused passwords
    * (`AuthGate`). Rejects with a `BmcError`, or with the signal's reason if that aborts while waiting for the lock.
    */
   readonly getPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
-  /** Whether a Job may name its Machine. */
+  /** Decides whether a Job may name its Machine. */
   readonly references: ReferenceRefusal;
-  /** Why the policy forbids an action at a machine of the inventory; undefined if it allows it. */
+  /** Returns why the policy forbids an action on a machine of the inventory; undefined if the policy allows it. */
   readonly refusal: (action: Action, machineName: string) => string | undefined;
   readonly missingSecret: MissingSecret;
   /** Whether the runtime finds actions that an earlier worker launched, even if that worker's state directory is lost. */
   readonly findsEarlierRuns: boolean;
   /** Absent if the status of Hardware is not written. */
-  readonly hardware?: HardwareSource | undefined;
+  readonly hardware?: HardwareOfMachines | undefined;
   /** The most power states to read at a time. */
   readonly maxReads?: number;
   readonly random?: () => number;
@@ -65,17 +66,17 @@ export interface Rufio {
 }
 
 interface RufioState {
-  /** Also false while it is unknown. */
+  /** Whether Rufio's Lease is free; false while that is unknown. */
   readonly leaseFree: boolean;
   readonly synced: boolean;
-  /** By resource. */
+  /** The state of each watch, by resource. */
   readonly watches: Readonly<Record<string, WatchState>>;
 }
 
-/** Concurrent reads; BMCs are slow. */
+/** The default number of concurrent reads. */
 const MAX_READS = 20;
 
-/** Sends no request before `run`. */
+/** Creates the controllers for Rufio's objects. Sends no request before `run`. */
 export function openRufio(options: RufioOptions): Rufio {
   const { cluster, config, watchNamespace, log, clock, owns, machineName, version } = options;
   const namespace = watchNamespace === "*" ? undefined : watchNamespace;
@@ -110,7 +111,9 @@ export function openRufio(options: RufioOptions): Rufio {
   const queue = new TaskQueue({ ...common, ...actions, missingSecret });
   const machines = hasMachines
     ? new MachinePoller({
-        ...{ ...common, references, missingSecret },
+        ...common,
+        references,
+        missingSecret,
         getPower: options.getPower,
         intervalMs: config.statusIntervalMs,
         maxReads: options.maxReads ?? MAX_READS,
@@ -121,7 +124,12 @@ export function openRufio(options: RufioOptions): Rufio {
     (controller) => controller !== undefined,
   );
   const sink = new TaskStatusSink({
-    ...{ api, cluster, objects, lease, queue, log },
+    api,
+    cluster,
+    objects,
+    lease,
+    queue,
+    log,
     findsEarlierRuns: options.findsEarlierRuns,
   });
   return {

@@ -7,7 +7,7 @@ import { keyOf } from "../../kubernetes/client/kinds.ts";
 import { KubernetesError, type KubernetesReason } from "../../kubernetes/client/kubernetes-error.ts";
 import { RUFIO_AGENT_ID } from "../shared/source-agent-ids.ts";
 import { timeText } from "./conditions.ts";
-import { patchTask } from "./patch-task.ts";
+import { patchTask } from "./patch-status.ts";
 import type { OpenTask, RufioApi, RufioTask, TaskChange } from "./rufio-api.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import type { RufioObjects } from "./rufio-objects.ts";
@@ -15,16 +15,16 @@ import { type TaskQueue, taskNameOfAction } from "./task-queue.ts";
 
 export interface TaskStatusSinkOptions {
   readonly api: RufioApi;
-  readonly cluster: Pick<Cluster, "find" | "patch">;
-  readonly objects: Pick<RufioObjects, "tasks">;
-  readonly lease: Pick<RufioLease, "confirmFree">;
-  readonly queue: Pick<TaskQueue, "isGone" | "mayStart" | "markEnded">;
+  readonly cluster: Cluster;
+  readonly objects: RufioObjects;
+  readonly lease: RufioLease;
+  readonly queue: TaskQueue;
   /** Whether the runtime finds actions that an earlier worker launched, even if that worker's state directory is lost. */
   readonly findsEarlierRuns: boolean;
   readonly log: Logger;
 }
 
-/** The cluster's state shows that the Task does not wait for this report. */
+/** The acknowledgement of a report that the Task no longer needs. */
 type Refusal = Extract<Acknowledgement, { kind: "gone" }>;
 
 const refusal = (reason: string, code = "FailedPrecondition"): Refusal => ({
@@ -37,12 +37,13 @@ const NOT_OURS = refusal("this worker can no longer start the Task: it has ended
 const ENDED = refusal("the Task has already ended: another controller has written its outcome");
 const NOT_REPEATED = refusal("the Task was started before and cannot be repeated: it has failed");
 
+/** Writes the reports of actions to the status of their Tasks. */
 export class TaskStatusSink implements StatusSink {
   readonly #options: TaskStatusSinkOptions;
-  /** UIDs of Tasks whose start was reported, but which the executor has not launched, or may launch again. */
+  /** UIDs of Tasks that the executor returned: their start was reported, but they may be started again. */
   readonly #returned = new Set<string>();
 
-  /** The executor returns an action that was not launched, or that is idempotent. */
+  /** Watches for returned actions: the executor returns only those that were not launched or are idempotent. */
   readonly observer: Observer = {
     action: ({ kind, action }) => {
       if (action.agentId !== RUFIO_AGENT_ID) return;
@@ -58,7 +59,7 @@ export class TaskStatusSink implements StatusSink {
   async report(status: ActionStatus, signal: AbortSignal): Promise<Acknowledgement> {
     signal.throwIfAborted();
     try {
-      // A deleted Task needs no report, and a running Rufio continues with the Task itself.
+      // A deleted Task needs no report. If Rufio runs, it continues with the Task itself.
       if (this.#options.queue.isGone(status.action)) return GONE;
       await this.#options.lease.confirmFree(signal);
       if (status.state === "running" && !this.#options.queue.mayStart(status.action)) return NOT_OURS;
@@ -67,7 +68,7 @@ export class TaskStatusSink implements StatusSink {
       signal.throwIfAborted();
       if (thrown instanceof LeaseHeld) {
         const refused = refusal(thrown.message);
-        // A dead holder counts until its Lease expires; a live one reports the Task's end itself.
+        // Retry an end: a holder that has died keeps the Lease until it expires, and a live one reports the end itself.
         return status.state === "running" ? refused : { ...refused, kind: "retry", perhapsRejected: true };
       }
       if (thrown instanceof KubernetesError) return acknowledgementOf(thrown);
@@ -97,10 +98,10 @@ export class TaskStatusSink implements StatusSink {
     return { kind: "acknowledged" };
   }
 
-  /** Whether a Task that was started may be started again, because it is idempotent or certainly has not been carried out. */
+  /** Whether a Task may be started again, because it is idempotent or certainly has not run. */
   #mayRepeat({ own, uid, action }: OpenTask): boolean {
     const { api, findsEarlierRuns } = this.#options;
-    // The executor has checked its journal and runtime, or will find what runs when it launches the action.
+    // The executor has checked its journal and its runtime, or will find an earlier run when it launches the action.
     if (own && (findsEarlierRuns || this.#returned.has(uid))) return true;
     const read = api.readTask(action);
     return !read.ok || read.idempotent;
@@ -119,7 +120,7 @@ function decide(
 ): Decided {
   const startedMs = startedAt.getTime();
   if (task.finished) {
-    // Our own report whose response was lost.
+    // The Task may have ended by this report, if the response to an earlier attempt was lost.
     const isSaid = task.end === (state === "success" ? "completed" : "failed");
     return state !== "running" && isSaid ? {} : { refusal: ENDED };
   }
@@ -143,7 +144,7 @@ function decide(
   }
 }
 
-/** gRPC's names, as for other reports. */
+/** The names of gRPC's status codes, which reports to the tink server use, too. */
 const CODES: Readonly<Record<KubernetesReason, string>> = {
   unauthorized: "Unauthenticated",
   forbidden: "PermissionDenied",
@@ -160,7 +161,7 @@ const CODES: Readonly<Record<KubernetesReason, string>> = {
   unexpected: "Unknown",
 };
 
-/** Retried for a while, because an operator may fix it. */
+/** The failures that are retried for a while, because an operator may fix them. */
 const FIXABLE = new Set<KubernetesReason>(["unauthorized", "forbidden", "no-such-kind", "unexpected"]);
 
 function acknowledgementOf({ reason, message }: KubernetesError): Acknowledgement {

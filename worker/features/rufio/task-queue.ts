@@ -10,7 +10,7 @@ import { ObjectIndex } from "../../kubernetes/controller/object-index.ts";
 import type { ReferenceRefusal } from "../../policy/reference.ts";
 import { HeldQueue } from "../../sources/held-queue.ts";
 import { RUFIO_AGENT_ID } from "../shared/source-agent-ids.ts";
-import { patchTask } from "./patch-task.ts";
+import { patchTask } from "./patch-status.ts";
 import type { OpenTask, RufioApi, RufioJob, RufioTask } from "./rufio-api.ts";
 import type { RufioController } from "./rufio-controller.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
@@ -20,11 +20,11 @@ import { type MissingSecret, secretRetryMs } from "./secret-retry.ts";
 
 export interface TaskQueueOptions {
   readonly api: RufioApi;
-  readonly cluster: Pick<Cluster, "find" | "patch">;
-  readonly objects: Pick<RufioObjects, "isSynced" | "tasks" | "jobOfTask" | "machineOf" | "machineWith">;
-  readonly lease: Pick<RufioLease, "isFree" | "confirmFree">;
+  readonly cluster: Cluster;
+  readonly objects: RufioObjects;
+  readonly lease: RufioLease;
   readonly owns: (key: string) => boolean;
-  /** The inventory's name of a Machine. */
+  /** Returns the name of a Machine in the inventory. */
   readonly machineName: (machine: ObjectName) => string;
   readonly references: ReferenceRefusal;
   readonly missingSecret: MissingSecret;
@@ -37,7 +37,7 @@ export interface TaskQueueOptions {
 type Decision =
   | { readonly kind: "do"; readonly machine: ObjectName }
   | { readonly kind: "leave" }
-  /** Its Machine may still be created, for example by the same `kubectl apply`. */
+  /** The Machine may still be created, for example by the same `kubectl apply`. */
   | { readonly kind: "wait"; readonly reason: string }
   | { readonly kind: "fail"; readonly reason: string };
 
@@ -45,21 +45,21 @@ const MAX_CONCURRENT = 16;
 /** How long a Task without a Job waits for its Machine. */
 const MACHINE_WITHIN_MS = 30_000;
 
-/** Queues the unfinished Tasks, including those that others created. */
+/** Queues the unfinished Tasks, including those that this worker did not create. */
 export class TaskQueue implements RufioController {
-  /** By UID. */
+  /** The queued Tasks, by UID. */
   readonly held: HeldQueue<{ readonly id: string; readonly key: string }>;
   readonly #options: TaskQueueOptions;
   readonly #controller: Controller;
-  /** Tasks whose end is written, but not shown by the watch yet. */
+  /** The Tasks that have ended, by UID, until the watch shows it. */
   readonly #ended = new Set<string>();
-  /** Unfinished Tasks, by the UID of their Job. */
+  /** The unfinished Tasks, by the UID of their Job. */
   readonly #ofJob = new ObjectIndex(({ finished, owner }: RufioTask) =>
     owner && !finished ? [owner.uid] : [],
   );
-  /** Since when Tasks have been without a Machine, by UID and the monotonic clock. */
+  /** Since when each Task has been waiting for its Machine, by UID, in monotonic milliseconds. */
   readonly #unmatched = new Map<string, number>();
-  /** Why Tasks wait for a Secret, by UID. */
+  /** Why each Task waits for a Secret, by UID. */
   readonly #secretless = new Map<string, string>();
   readonly #cancels = new Map<string, { readonly action: ActionId; readonly controller: AbortController }>();
 
@@ -68,7 +68,7 @@ export class TaskQueue implements RufioController {
     const { clock, log } = options;
     this.#controller = new Controller({
       reconcile: (name, signal) => this.#reconcile(name, signal),
-      // Rechecked once the Lease is free.
+      // `recheckAll` follows once the Lease is free.
       isExpected: (thrown) => thrown instanceof LeaseHeld,
       failure: {
         message: "Rufio task status update failed, retrying",
@@ -92,7 +92,7 @@ export class TaskQueue implements RufioController {
     return this.#controller.run(signal);
   }
 
-  /** Aborts when the action's Task or its Job is deleted; undefined for actions that are not from Rufio. */
+  /** Returns a signal that aborts when the action's Task or Job is deleted; undefined for actions that are not from Rufio. */
   cancelOf(action: ActionId): AbortSignal | undefined {
     if (action.agentId !== RUFIO_AGENT_ID) return undefined;
     const known = this.#cancels.get(action.actionId);
@@ -103,7 +103,7 @@ export class TaskQueue implements RufioController {
     return controller.signal;
   }
 
-  /** Whether the action's Task or its Job is deleted; false while that is unknown. */
+  /** Whether the action's Task or Job is deleted; false while that is unknown. */
   isGone(action: ActionId): boolean {
     const { objects } = this.#options;
     if (!objects.isSynced) return false;
@@ -112,7 +112,7 @@ export class TaskQueue implements RufioController {
     return !task.finished && this.#isOrphan(task);
   }
 
-  /** Checked again after the action has its locks, which may take hours. */
+  /** Whether the action may still start. Check again once the action has its locks, which may take hours. */
   mayStart(action: ActionId): boolean {
     const task = this.#options.objects.tasks.get(taskNameOfAction(action));
     return task?.uid === action.actionId && !task.finished && this.#decide(task).kind === "do";
@@ -153,8 +153,8 @@ export class TaskQueue implements RufioController {
     }
   }
 
-  /** A Task without a Job may have waited for the Machine. */
-  machinesChanged(): void {
+  /** Rechecks the Tasks that wait for a Machine. */
+  machineChanged(): void {
     if (this.#unmatched.size === 0) return;
     for (const task of this.#options.objects.tasks.values()) {
       if (!task.finished && this.#unmatched.has(task.uid)) this.#controller.add(task.name);
@@ -199,8 +199,8 @@ export class TaskQueue implements RufioController {
   }
 
   /**
-   * Whether the Task waits for a Secret, which is requested again, as Rufio does. The executor decides the outcome of a Task that
-   * has started.
+   * Whether the Task waits for a Secret, which is requested again, like in Rufio. A Task that has started does not wait, because
+   * the executor decides its outcome.
    */
   async #awaitsSecret(task: OpenTask, machine: ObjectName, signal: AbortSignal): Promise<boolean> {
     const { machineName, missingSecret, log } = this.#options;
@@ -226,7 +226,7 @@ export class TaskQueue implements RufioController {
     if (!owns(shareKey(machine ?? task.name))) return { kind: "leave" };
     const to = machine && { kind: api.machine.kind, ...machine };
     const refused = to && references({ from: api.referrerOf(task), to });
-    // The executor decides the outcome of a Task that had started.
+    // If the Task has started, the executor decides its outcome.
     if (refused !== undefined && task.startTime === undefined) return { kind: "fail", reason: refused };
     const read = api.readTask(task.action);
     if (!read.ok) return { kind: "fail", reason: read.reason };
@@ -237,8 +237,8 @@ export class TaskQueue implements RufioController {
   }
 
   /**
-   * Whether its Job is gone or being deleted: without a garbage collector, as in Tinkerbell's own API server, Tasks
-   * remain.
+   * Whether the Task's Job is gone or being deleted. Tinkerbell's own API server has no garbage collector, so the Tasks of a
+   * deleted Job remain.
    */
   #isOrphan(task: OpenTask): boolean {
     if (task.deleted) return true;

@@ -59,7 +59,7 @@ export const v1alpha1: RufioApi = {
       } catch (thrown) {
         if (isKubernetesError(thrown, "invalid")) return textOf(thrown);
         if (!isKubernetesError(thrown, "already-exists")) throw thrown;
-        // Our own request whose response was lost, or the watch is stale; it decides about anything else.
+        // The response to an earlier request was lost, or the watch is stale. If the watch shows the Task, `nextStep` decides.
         const found = await cluster.find(KINDS.rufioTask, name, TaskObject, signal);
         if (found && ownerOf(found.metadata)?.uid !== job.uid && !isKnown(name)) throw thrown;
       }
@@ -76,7 +76,7 @@ export const v1alpha1: RufioApi = {
   },
 };
 
-/** The status as Rufio writes it: `Running` stays true at the end, and a failed Job has no completion time. */
+/** The change of a Job's status, by Rufio's rules: `Running` stays true at the end, and a failed Job has no completion time. */
 function jobPatch(before: Progress, to: JobState, nowMs: number) {
   if (isFinished(before)) return undefined;
   const { conditions, startTime } = before;
@@ -108,7 +108,7 @@ function taskPatch(found: Progress, change: TaskChange) {
     case "completed":
       return completedStatus(found, change.startedMs, change.nowMs);
     case "failed": {
-      // Rufio's message, with the reason instead of a number of nanoseconds.
+      // Rufio's message has a number of nanoseconds where this one has the reason.
       const message = `${change.timedOut ? "bmc task timeout: " : ""}${change.message}`;
       return failedStatus(found, message, change.startedMs);
     }
@@ -117,7 +117,7 @@ function taskPatch(found: Progress, change: TaskChange) {
   }
 }
 
-/** A Task as Rufio creates it (`createTaskWithOwner`), plus this worker's label. */
+/** Builds a Task like Rufio (`createTaskWithOwner`), with this worker's label. */
 function taskObject(job: OpenJob, index: number, connection: unknown): Readonly<Record<string, unknown>> {
   const { name, uid } = job;
   const { kind } = KINDS.rufioJob;

@@ -18,8 +18,8 @@ import { connectionDigest, excessProblem, Metadata, nameOf } from "./rufio-kinds
 import { readOperation } from "./rufio-task-action.ts";
 
 /**
- * This worker's own condition: which operation it has started, or is about to. Without it, `completedOperations` does not tell whether
- * the next operation has begun, nor which controller began it.
+ * This worker's own condition, which names the operation that it has started or is about to start. `completedOperations` alone
+ * does not show whether the next operation has started, nor which controller started it.
  */
 const STARTED = "OperationStarted";
 const STARTED_MESSAGE = /^operation (\d+)\b/;
@@ -42,7 +42,7 @@ const HardwareObject = z.object({
   spec: z.object({ bmc: z.object({ connection: z.record(z.string(), z.unknown()) }) }),
 });
 
-/** Jobs name a Hardware or have a connection. Their operations are no objects: the Job's own status has their progress. */
+/** A Job names a Hardware or has a connection. Its operations are not separate objects: the Job's status has their progress. */
 export const v1alpha2: RufioApi = {
   version: "v1alpha2",
   job: KINDS.rufioJobV1Alpha2,
@@ -143,7 +143,7 @@ function targetOf(spec: JobObject["spec"]) {
 
 interface Mark {
   readonly index: number;
-  /** Absent while the operation is only about to start, and after its end. */
+  /** Absent while the operation is about to start, and after it has ended. */
   readonly startTime?: string;
 }
 
@@ -155,7 +155,10 @@ function markOf(conditions: Conditions): Mark | undefined {
   return { index: Number(number) - 1, ...(isStarted && { startTime: found.lastUpdateTime ?? "" }) };
 }
 
-/** Whether the status says that someone has begun the Job, and this worker's mark does not say that it stopped before this operation. */
+/**
+ * Whether another controller may have started this operation: the status shows that the Job has begun, and this worker's mark
+ * does not show that it stopped before the operation.
+ */
 function isMaybeStarted(
   { conditions, startTime }: Progress,
   completed: number,
@@ -200,7 +203,7 @@ function jobPatch(job: OpenJob, before: Progress, to: JobState, nowMs: number) {
   switch (to.kind) {
     case "running": {
       const { starts } = to;
-      // A later operation is in progress, which the watch has not shown yet.
+      // A later operation has already started, which the watch has not shown yet.
       if (starts !== undefined && starts !== (before.completedOperations ?? 0)) return undefined;
       if (starts === undefined || markOf(conditions)?.index === starts) {
         return isRunning ? undefined : { ...started, conditions: running };
@@ -217,7 +220,7 @@ function jobPatch(job: OpenJob, before: Progress, to: JobState, nowMs: number) {
   }
 }
 
-/** An operation that fails ends its Job. */
+/** The change of the Job's status for an operation. An operation that fails ends the Job. */
 function taskPatch({ name, action }: OpenTask, { conditions }: Progress, change: TaskChange) {
   const index = indexOf(name);
   const text = textOfOperation(index, action);
@@ -235,7 +238,7 @@ function indexOf(task: ObjectName): number {
   return jobOfTaskName(task)?.index ?? 0;
 }
 
-/** Read back by `markOf`. */
+/** The message of the mark, which `markOf` parses. */
 function textOfOperation(index: number, operation: unknown): string {
   const read = readOperation(operation);
   return `operation ${index + 1}${read.ok ? ` (${read.action})` : ""}`;

@@ -13,13 +13,13 @@ interface AccessCredentials {
   readonly dispatcher: Dispatcher;
 }
 
-/** Tokens and certificates in files are rotated; client-go also rereads them every minute. */
+/** How often to reread tokens and certificates from files, which are rotated. client-go does so every minute, too. */
 const REREAD_MS = 60_000;
 const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 /** Load balancers close idle connections after as little as 60 s. */
 const KEEP_ALIVE_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Server that `loadFromDefault` of the library chooses if it finds no kubeconfig, in a context called `loaded-context`. */
+/** The server that the library's `loadFromDefault` chooses if it finds no kubeconfig, in a context called `loaded-context`. */
 const SERVER_WITHOUT_KUBECONFIG = "http://localhost:8080";
 
 /**
@@ -30,7 +30,7 @@ export async function openAccess(
   kubeconfig: string | undefined,
   contextName?: string,
 ): Promise<ClusterAccess> {
-  // Loaded late: it has hundreds of modules.
+  // Loaded only when needed, because the package has hundreds of modules.
   const { KubeConfig } = await import("./kube-config.ts");
   const config = new KubeConfig();
   const from = load(config, kubeconfig);
@@ -92,7 +92,7 @@ function load(config: KubeConfig, kubeconfig: string | undefined): string {
   return from;
 }
 
-/** The library refuses such a server as well, but only with the first request and in words of its own options. */
+/** The library refuses such a server too, but only at the first request, and its message names its own options. */
 function refusePlainHttp(from: string, { server, skipTLSVerify, proxyUrl }: Cluster): void {
   if (!server.startsWith("http:") || skipTLSVerify || proxyUrl) return;
   const fix =
@@ -103,11 +103,11 @@ function refusePlainHttp(from: string, { server, skipTLSVerify, proxyUrl }: Clus
   );
 }
 
-/** Server and credentials of a kubeconfig. */
+/** The server and the credentials of a kubeconfig. */
 export class ClusterAccess {
-  /** Without a trailing slash. */
+  /** The server's URL without a trailing slash. */
   readonly server: string;
-  /** The pod's namespace, or that of the kubeconfig's context. */
+  /** The namespace of the pod or of the kubeconfig's context. */
   readonly namespace: string | undefined;
   readonly #config: KubeConfig;
   readonly #proxy: string | undefined;

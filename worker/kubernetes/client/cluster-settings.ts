@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { defined } from "../../../shared/defined.ts";
 import type { ConfigPart, Loading } from "../../config/part.ts";
 import { type SettingsOf, setting } from "../../config/setting.ts";
 import { NamespaceName, WatchNamespace } from "../../document/kubernetes-values.ts";
@@ -30,30 +29,28 @@ const settings = {
 };
 type Given = SettingsOf<typeof settings>;
 
-/** How the worker's own cluster is reached. */
+/** How to reach the worker's own cluster. */
 export interface ClusterConfig {
-  /** Absolute. */
-  readonly kubeconfig?: string;
+  /** The absolute path of the kubeconfig. */
+  readonly kubeconfig?: string | undefined;
   /** The namespace of the worker's own objects; `Cluster` has the default. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** The namespace to watch; `*` means all, absent means the worker's own. */
-  readonly watchNamespace?: string;
+  readonly watchNamespace?: string | undefined;
 }
 
 interface ClusterPart {
-  /** Absolute path, for parts that only read the cluster. */
-  readonly kubeconfig?: string;
+  /** The absolute path of the kubeconfig, for parts that only read the cluster. */
+  readonly kubeconfig?: string | undefined;
   /** Absent if the worker does not use a cluster. */
   readonly kubernetes?: ClusterConfig;
 }
 
 function config(given: Given, { opensCluster }: Loading): ClusterPart {
   const { kubernetesNamespace: namespace, watchNamespace } = given;
-  const access = defined({
-    kubeconfig: given.kubeconfig === undefined ? undefined : resolve(given.kubeconfig),
-  });
-  if (!opensCluster) return access;
-  return { ...access, kubernetes: { ...access, ...defined({ namespace, watchNamespace }) } };
+  const kubeconfig = given.kubeconfig === undefined ? undefined : resolve(given.kubeconfig);
+  if (!opensCluster) return { kubeconfig };
+  return { kubeconfig, kubernetes: { kubeconfig, namespace, watchNamespace } };
 }
 
 export const clusterSettings = { group: "Kubernetes", settings, config } satisfies ConfigPart<Given>;

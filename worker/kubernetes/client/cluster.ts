@@ -15,17 +15,27 @@ import { errorOfAnswer, errorOfEvent, isKubernetesError, KubernetesError } from 
 /** Parses an object. Describe only the fields that are used. */
 export type Schema<T> = z.core.$ZodType<T>;
 
-export interface ClusterOptions {
-  readonly kubeconfig?: string;
+interface ConnectionOptions {
   /** The context of the kubeconfig to use. Default: the current one. */
   readonly contextName?: string | undefined;
   /** The worker's own namespace. Default: the pod's, the context's, or `default`. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   readonly clock?: Clock;
-  /** For one response; watches and logs have their own limits. */
+  /** Time limit for one response; watches and logs have their own limits. */
   readonly requestTimeoutMs?: number;
   /** A watch ends after this time without an event or a bookmark; API servers send bookmarks every minute or two. */
   readonly watchSilenceMs?: number;
+}
+
+export interface ClusterOptions extends ConnectionOptions {
+  /** Default: the pod's service account, `$KUBECONFIG`, or `~/.kube/config`. */
+  readonly kubeconfig?: string | undefined;
+}
+
+/** The requests of a `Cluster` that a watch of objects sends. */
+export interface WatchedCluster {
+  readonly list: Cluster["list"];
+  readonly watch: Cluster["watch"];
 }
 
 export interface Selection {
@@ -55,25 +65,25 @@ export type PatchOptions = {
   readonly subresource?: "status";
 } & (
   | { readonly type: "merge" | "json"; readonly fieldManager?: never }
-  /** Server-side apply: takes over fields of other managers, and removes what this manager applied before and not now. */
+  /** Server-side apply: takes over fields from other managers, and removes fields that this manager no longer applies. */
   | { readonly type: "apply"; readonly fieldManager: string }
 );
 
 export interface RemoveOptions {
   readonly propagation?: "Background" | "Foreground" | "Orphan";
-  readonly gracePeriodSeconds?: number;
+  readonly gracePeriodSeconds?: number | undefined;
   readonly uid?: string;
-  readonly resourceVersion?: string;
+  readonly resourceVersion?: string | undefined;
 }
 
 export interface LogOptions {
   readonly container: string;
   readonly follow?: boolean;
-  /** A longer log loses its newest bytes. */
+  /** Limits the log to its first bytes. */
   readonly limitBytes?: number;
-  /** Each line begins with its time (RFC 3339, nanoseconds) and a space. */
+  /** Prefixes each line with its time (RFC 3339, nanoseconds) and a space. */
   readonly timestamps?: boolean;
-  /** Only lines from that time on, in RFC 3339 with whole seconds: API servers drop fractions. */
+  /** Skips lines before this time (RFC 3339, whole seconds: API servers drop fractions). */
   readonly sinceTime?: string;
   readonly tailLines?: number;
 }
@@ -81,9 +91,9 @@ export interface LogOptions {
 export interface Right {
   readonly verb: string;
   readonly kind: Kind;
-  readonly subresource?: string;
-  readonly namespace?: string;
-  readonly name?: string;
+  readonly subresource?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
 }
 
 interface Sending {
@@ -93,9 +103,9 @@ interface Sending {
   readonly query?: object;
   readonly body?: unknown;
   readonly contentType?: string;
-  /** Milliseconds between two parts of the response; any when absent. */
+  /** The most milliseconds between two parts of the response. Default: no limit. */
   readonly bodyTimeout?: number;
-  /** For messages, such as `create jobs.batch in tink-system`. */
+  /** Describes the request in errors, such as `create jobs.batch in tink-system`. */
   readonly doing: string;
 }
 
@@ -111,13 +121,12 @@ const PAGE = 500;
 /** API servers end watches after 30 to 60 minutes, and some proxies after five. */
 const WATCH_SECONDS = 290;
 const LONGEST_EVENT = INPUT_BYTES.clusterEvent;
-/** Far more than a page needs: the server may be one that a Secret names. */
+/** Far more than a page needs. A limit is needed because a Secret of a user may name the server. */
 const LONGEST_ANSWER = INPUT_BYTES.clusterAnswer;
 const MOST_PAGES = 2_000;
-/** For reads, which are safe to repeat. */
 const READ_ATTEMPTS = 4;
 const RETRY: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
-/** A longer Retry-After is not waited for. */
+/** The request fails at once if the API asks for a longer wait. */
 const LONGEST_RETRY_AFTER_MS = 30_000;
 
 const Meta = z.object({
@@ -168,10 +177,7 @@ export class Cluster {
   }
 
   /** Opens a kubeconfig that users of a cluster wrote, within the limits of `parseIdentityKubeconfig`. Sends no request. */
-  static async openIdentity(
-    text: string,
-    options: Omit<ClusterOptions, "kubeconfig"> = {},
-  ): Promise<Cluster> {
+  static async openIdentity(text: string, options: ConnectionOptions = {}): Promise<Cluster> {
     return new Cluster(await openIdentity(text, options.contextName), options);
   }
 
@@ -260,7 +266,7 @@ export class Cluster {
     return this.#ask({ method: "PUT", path, query: STRICT, body, doing }, schema, signal);
   }
 
-  /** RFC 7386, RFC 6902 or server-side apply; `subresource` patches only the status. */
+  /** Sends a merge patch (RFC 7386), a JSON patch (RFC 6902) or a server-side apply; `subresource` patches only the status. */
   async patch<T>(
     kind: Kind,
     { namespace, name }: ObjectName,
@@ -276,7 +282,7 @@ export class Cluster {
     return this.#ask({ method: "PATCH", path, query, body, contentType, doing }, schema, signal);
   }
 
-  /** Resolves to whether the object existed. With Background and Foreground it may remain for a while. */
+  /** Resolves to whether the object existed. With Background and Foreground propagation it may remain for a while. */
   async remove(
     kind: Kind,
     { namespace, name }: ObjectName,
@@ -303,9 +309,9 @@ export class Cluster {
   }
 
   /**
-   * Calls `onEvent` for each change after `resourceVersion`. Resolves when the API ends the watch, as it does every
-   * few minutes, or when it is silent for too long, as on a dead connection: continue from the last version. Rejects as
-   * `expired` if the version is too old.
+   * Calls `onEvent` for each change after `resourceVersion`. Resolves when the API ends the watch, which it does every
+   * few minutes, or sends nothing for too long, because the connection may be dead: continue from the last version.
+   * Rejects as `expired` if the version is too old.
    */
   async watch(
     kind: Kind,
@@ -346,12 +352,12 @@ export class Cluster {
     }
   }
 
-  /** Called whenever a watch was opened. */
+  /** Calls the listener each time a watch has opened. */
   onWatchOpened(listener: () => void): void {
     this.#onWatchOpened = listener;
   }
 
-  /** Reads a container's log, as fast as `onChunk` resolves. */
+  /** Reads a container's log. Waits for `onChunk` before it reads on. */
   async log(
     { namespace, name }: ObjectName,
     query: LogOptions,
@@ -394,7 +400,7 @@ export class Cluster {
     await this.#access.close();
   }
 
-  /** Retries transient failures of reads; of writes, only what the API certainly did not execute. */
+  /** Retries reads after transient failures, and writes only if the API certainly did not execute them. */
   async #ask<T>(sending: Sending, schema: Schema<T>, signal: AbortSignal): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -450,7 +456,7 @@ export class Cluster {
         "user-agent": `pbnj-worker/${version}`,
         ...defined({ "content-type": text && (contentType ?? "application/json") }),
       },
-      ...defined({ body: text }),
+      body: text ?? null,
     });
   }
 

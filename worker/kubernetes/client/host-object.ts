@@ -3,7 +3,7 @@ import { controllerPause } from "./pausing-annotation.ts";
 
 const Text = z.optional(z.string());
 
-/** The fields of a BareMetalHost that are read, `metal3.io/v1alpha1`. */
+/** A BareMetalHost (`metal3.io/v1alpha1`), reduced to the fields that the worker reads. */
 export const HostObject = z.object({
   metadata: z.object({
     annotations: z.optional(z.record(z.string(), z.string())),
@@ -35,29 +35,35 @@ export type HostObject = z.infer<typeof HostObject>;
 
 export const DETACHED = "baremetalhost.metal3.io/detached";
 
-/** With any key, the operator powers a host off until the annotation is removed. */
+/**
+ * Metal3's reboot annotation. Alone or followed by a slash and a key, it makes the operator power the host off until it is
+ * removed.
+ */
 export const REBOOT = "reboot.metal3.io";
-/** Before the key of an action of this project's workers. */
+/** The beginning of the reboot annotations that this project's workers set; the action's key follows. */
 export const OWN_REBOOT = `${REBOOT}/pbnj-worker-`;
 
-/** Who decides about a host's power. */
+/** Who controls a host's power. */
 export type Management =
-  /** This worker alone: the operator does not touch the host. */
+  /** Only this worker: the operator does not touch the host. */
   | { readonly kind: "released" }
-  /** Externally provisioned: the operator sets only the power, to `spec.online`. */
+  /** The operator of an externally provisioned host, which only sets the power to `spec.online`. */
   | { readonly kind: "power"; readonly online: boolean }
   | { readonly kind: "managed"; readonly state: string }
-  /** The operator is about to release it, or the host is being deleted. */
+  /** Nobody yet: the operator is about to release the host, or the host is being deleted. */
   | { readonly kind: "blocked"; readonly problem: string };
 
-/** Why the operator does nothing with a host; undefined if it is not paused. */
+/** Explains why the operator ignores a paused host; undefined if the host is not paused. */
 export function operatorPause(host: HostObject): string | undefined {
   const pause = controllerPause(host);
   if (!pause) return undefined;
   return `is paused by the annotation ${pause.name}. Fix: wait until the pause ends, or remove the annotation`;
 }
 
-/** Paused or not. By annotations and `status`; see docs/baremetalhost-states.md and `checkDetachedHost` in the operator. */
+/**
+ * Decides who controls a host's power, whether or not the host is paused, from its annotations and `status`. See
+ * docs/baremetalhost-states.md and `checkDetachedHost` in the operator.
+ */
 export function managementOf({ metadata, spec, status }: HostObject): Management {
   const { annotations = {}, deletionTimestamp } = metadata;
   const has = (name: string) => Object.hasOwn(annotations, name);

@@ -8,7 +8,7 @@ import { KubernetesError } from "./kubernetes-error.ts";
 /** The part of a kubeconfig that one context uses. */
 export interface IdentityKubeconfig {
   readonly server: string;
-  /** Base64 of PEM, as in the kubeconfig. */
+  /** PEM in base64, which is the form in the kubeconfig. */
   readonly ca?: string | undefined;
   readonly serverName?: string | undefined;
   readonly token?: string | undefined;
@@ -17,10 +17,10 @@ export interface IdentityKubeconfig {
   readonly namespace?: string | undefined;
 }
 
-/** More YAML would take the parser too long. */
+/** Parsing a longer text would take too long. */
 const LONGEST_TEXT = 64 * 1024;
 
-/** Keys that reach for files or programs of the worker, weaken TLS, or send the requests elsewhere. */
+/** Keys that name files or programs of the worker, weaken TLS, or redirect requests. */
 const REFUSED = {
   "certificate-authority": "names a file: use certificate-authority-data",
   "proxy-url": "is allowed only in a kubeconfig file",
@@ -73,9 +73,9 @@ const Kubeconfig = z.looseObject({
 });
 
 /**
- * Reads a kubeconfig that users of the cluster wrote: of the chosen context (default: the current one) only servers with
- * verified certificates, tokens and client certificates, all of them in the text itself. Throws a `KubernetesError` that
- * quotes nothing of it.
+ * Reads the chosen context (default: the current one) of a kubeconfig that users of the cluster wrote. Allows only servers
+ * with verified certificates, and tokens and client certificates that are in the text itself. Throws a `KubernetesError`
+ * that quotes nothing from the text.
  */
 export function parseIdentityKubeconfig(text: string, contextName: string | undefined): IdentityKubeconfig {
   if (text.length > LONGEST_TEXT) throw invalid(`is longer than ${LONGEST_TEXT} characters`);
@@ -113,7 +113,7 @@ function checked<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
   throw invalid(`${where}${first?.path.join(".")} ${first?.message}`);
 }
 
-/** Without this, a wrong certificate would be noticed only when connecting. */
+/** Throws if a certificate or key is invalid, which would otherwise show only when connecting. */
 function checkCertificates({ ca, certificate, key, token }: IdentityKubeconfig): void {
   if ((certificate === undefined) !== (key === undefined)) {
     throw invalid("user needs both client-certificate-data and client-key-data");

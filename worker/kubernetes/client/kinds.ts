@@ -61,12 +61,12 @@ export function resourceName({ group, resource }: Kind): string {
   return group === "" ? resource : `${resource}.${group}`;
 }
 
-/** In a path they mean another object, a list or another namespace, also percent-encoded (RFC 3986 section 5.2.4). */
+/** Names that change what a path refers to, even if percent-encoded (RFC 3986 section 5.2.4). */
 const NOT_NAMES: ReadonlySet<string> = new Set(["", ".", ".."]);
 
 /**
- * Without a namespace, or with an empty one, the path spans all namespaces, or is of an object that has none. Throws for what
- * Kubernetes allows as no object's name.
+ * Builds the path of an object or a list. Without a namespace, or with an empty one, a list spans all namespaces, and an
+ * object is one that has no namespace. Throws for a name that Kubernetes does not allow.
  */
 export function pathOf(kind: Kind, namespace?: string, name?: string, subresource?: string): string {
   const root = kind.group === "" ? `/api/${kind.version}` : `/apis/${kind.group}/${kind.version}`;

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { oneLine } from "../../../shared/contract/result.ts";
-import { defined } from "../../../shared/defined.ts";
 import { isTooDeep } from "../../../shared/json-depth.ts";
 
 /**
@@ -35,7 +34,11 @@ export class KubernetesError extends Error {
   constructor(
     reason: KubernetesReason,
     message: string,
-    options: { readonly status?: number; readonly retryAfterMs?: number; readonly cause?: unknown } = {},
+    options: {
+      readonly status?: number;
+      readonly retryAfterMs?: number | undefined;
+      readonly cause?: unknown;
+    } = {},
   ) {
     super(oneLine(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.reason = reason;
@@ -79,7 +82,7 @@ const REASONS: Readonly<Record<string, KubernetesReason>> = {
 
 const LONGEST_TEXT = 400;
 
-/** `request` is such as `create jobs.batch in tink-system`. */
+/** The error for a failed response. `request` describes the request, such as `create jobs.batch in tink-system`. */
 export function errorOfAnswer(
   request: string,
   status: number,
@@ -90,7 +93,7 @@ export function errorOfAnswer(
   const seconds = said?.details?.retryAfterSeconds ?? Number(retryAfter);
   return new KubernetesError(reasonOf(status, said), `${request}: ${textOf(status, body, said)}`, {
     status,
-    ...defined({ retryAfterMs: seconds >= 0 && Number.isFinite(seconds) ? seconds * 1_000 : undefined }),
+    retryAfterMs: seconds >= 0 && Number.isFinite(seconds) ? seconds * 1_000 : undefined,
   });
 }
 

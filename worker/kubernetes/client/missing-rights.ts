@@ -1,4 +1,3 @@
-import { defined } from "../../../shared/defined.ts";
 import type { Cluster } from "./cluster.ts";
 import type { NeededRight } from "./needed-right.ts";
 
@@ -14,7 +13,7 @@ export interface RightScopes {
 
 /** Asks the API which of the rights the worker lacks. Rejects as `Cluster.may` does. */
 export async function findMissingRights(
-  cluster: Pick<Cluster, "may">,
+  cluster: Cluster,
   rights: readonly NeededRight[],
   scopes: RightScopes,
   signal: AbortSignal,
@@ -27,10 +26,7 @@ export async function findMissingRights(
       const scope = scopes[right.scope];
       const namespace = scope === "*" ? undefined : scope;
       const { name: object } = right;
-      const may = await cluster.may(
-        { verb, kind, ...defined({ subresource, namespace, name: object }) },
-        signal,
-      );
+      const may = await cluster.may({ verb, kind, subresource, namespace, name: object }, signal);
       const name = right.group === "" ? right.resource : `${right.resource}.${right.group}`;
       const place = namespace === undefined ? "in all namespaces" : `in ${namespace}`;
       return { may, right, text: `${verb} ${name}${object === undefined ? "" : ` ${object}`} ${place}` };

@@ -3,18 +3,18 @@ import * as z from "zod/mini";
 /** An annotation that pauses an object. */
 export interface PausingAnnotation {
   readonly name: string;
-  /** Untrusted text. */
+  /** Text from a user of the cluster, so it is untrusted. */
   readonly reason: string;
 }
 
-/** This worker's own: it takes a machine out of service, and no other controller knows it. */
+/** This worker's own annotation, which takes a machine out of service. Other controllers do not know it. */
 const OWN = "pbnj-worker/paused";
 const NO_REASON = "no reason given";
 
 /**
- * Annotations that take an object's machine out of service, whatever their value, with the reason to use if the value is
- * empty. Every controller ignores paused objects (Cluster API, Metal3), and objects that `clusterctl move` is about to delete
- * because they are already in another cluster. The first annotation that is set gives the reason.
+ * Annotations that take an object's machine out of service, whatever their value, and the reason to show if the value is
+ * empty. The first one that is set gives the reason. Controllers of Cluster API and Metal3 ignore paused objects, and objects
+ * that `clusterctl move` has copied to another cluster and is about to delete.
  */
 const PAUSING: Readonly<Record<string, string>> = {
   [OWN]: NO_REASON,
@@ -27,11 +27,12 @@ const Annotated = z.object({
   metadata: z.object({ annotations: z.optional(z.record(z.string(), z.unknown())) }),
 });
 
+/** Finds an annotation that takes the object's machine out of service. */
 export function pausingAnnotation(object: unknown): PausingAnnotation | undefined {
   return find(object, Object.keys(PAUSING));
 }
 
-/** One that stops other controllers, too. */
+/** Finds an annotation that stops other controllers as well. */
 export function controllerPause(object: unknown): PausingAnnotation | undefined {
   return find(
     object,
@@ -44,7 +45,7 @@ function find(object: unknown, names: readonly string[]): PausingAnnotation | un
   const name = names.find((one) => Object.hasOwn(annotations, one));
   if (name === undefined) return undefined;
   const value = String(annotations[name]).trim();
-  // Cluster API's own tools set "true", which is no reason.
+  // Cluster API's own tools set "true", which explains nothing.
   const reason = value === "" || value === "true" ? PAUSING[name] : value;
   return { name, reason: reason ?? NO_REASON };
 }

@@ -4,7 +4,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { Cluster, Selection } from "./cluster.ts";
+import type { Selection, WatchedCluster } from "./cluster.ts";
 import { type Kind, keyOf, type ObjectName, resourceName } from "./kinds.ts";
 import { isKubernetesError, KubernetesError } from "./kubernetes-error.ts";
 
@@ -12,29 +12,32 @@ export type Change<T> =
   | { readonly kind: "set"; readonly name: ObjectName; readonly value: T; readonly before: T | undefined }
   | { readonly kind: "gone"; readonly name: ObjectName; readonly before: T };
 
-export interface WatchedObjectsOptions<T> {
-  readonly cluster: Pick<Cluster, "list" | "watch">;
+interface WatchOptions<T> {
+  readonly cluster: WatchedCluster;
   readonly kind: Kind;
   readonly selection: Selection;
-  /** The part of an object that is kept; undefined drops the object. */
+  /** Returns the part of an object to keep; undefined drops the object. */
   readonly project: (object: unknown, name: ObjectName) => T | undefined;
-  /** Called in order, including for the first list. Must not throw. */
-  readonly onChange?: (change: Change<T>) => void;
   /** Called when the kind of `state` changes. Must not throw. */
   readonly onState?: (state: WatchState) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** `waiting` until the first list; `watching` sees every change; `failing` may be stale. */
+export interface WatchedObjectsOptions<T> extends WatchOptions<T> {
+  /** Called in order, including for the first list. Must not throw. */
+  readonly onChange?: (change: Change<T>) => void;
+}
+
+/** The state of a watch: `waiting` for the first list, `watching` every change, or `failing`, when objects may be stale. */
 export type WatchState =
   | { readonly kind: "waiting" | "watching" }
   | { readonly kind: "failing"; readonly error: KubernetesError };
 
 const RETRY: Backoff = { firstMs: 500, maxMs: 30_000, jitter: 0.5 };
-/** For what only an operator can fix, such as a missing right. */
+/** The backoff for failures that only an operator can fix, such as a missing right. */
 const OPERATOR_RETRY: Backoff = { firstMs: 5_000, maxMs: 60_000, jitter: 0.3 };
-/** An API server that is shutting down ends new watches at once. */
+/** A watch that ends sooner is resumed only after a pause: an API server that is shutting down ends new watches at once. */
 const SHORT_WATCH_MS = 1_000;
 
 const Named = z.object({
@@ -65,7 +68,7 @@ export class WatchedObjects<T> {
     return this.#state;
   }
 
-  /** Resolves after the first list; rejects with the signal's reason if `run` ends before. */
+  /** Resolves after the first list; rejects with the signal's reason if `run` ends before that. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
@@ -88,7 +91,7 @@ export class WatchedObjects<T> {
 
   /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    // `synced` may have no reader.
+    // Without this, a rejection that nothing awaits would end the process.
     this.#synced.promise.catch(() => undefined);
     const { clock, log, kind } = this.#options;
     for (let failures = 0; !signal.aborted; ) {
@@ -157,7 +160,7 @@ export class WatchedObjects<T> {
 
   async #list(signal: AbortSignal): Promise<void> {
     const { cluster, kind, selection, onChange } = this.#options;
-    // Each page is reduced to the kept parts at once.
+    // Reduces each page to the kept parts as soon as it is parsed.
     const schema = z.pipe(
       z.unknown(),
       z.transform((object) => this.#project(object)),
@@ -200,9 +203,9 @@ export class WatchedObjects<T> {
   }
 }
 
-/** Watches until `isOver`, which is checked after the first list and each change. Rejects with the signal's reason. */
+/** Watches until `isOver` returns true. Checks after the first list and each change. Rejects with the signal's reason. */
 export async function watchUntil<T>(
-  options: Omit<WatchedObjectsOptions<T>, "onChange">,
+  options: WatchOptions<T>,
   isOver: (objects: WatchedObjects<T>) => boolean,
   signal: AbortSignal,
 ): Promise<void> {

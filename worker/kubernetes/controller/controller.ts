@@ -8,29 +8,29 @@ import { keyOf, nameOfKey, type ObjectName } from "../client/kinds.ts";
 
 export interface ControllerOptions {
   /**
-   * Compares one object with its wanted state and changes what differs. Resolves to the time after which to do so again, if that is
-   * needed without a change. Rejects to be retried.
+   * Compares one object with its desired state and changes what differs. Resolves to the delay until the next call, if one is
+   * needed even without a change. A rejection is retried.
    */
   readonly reconcile: (name: ObjectName, signal: AbortSignal) => Promise<number | undefined>;
-  /** Whether an error is no failure, such as a conflict. It is retried without a message. */
+  /** Whether an error is expected, such as a conflict, so that it is retried without a log message. */
   readonly isExpected: (thrown: unknown) => boolean;
   readonly failure: {
     readonly message: string;
-    /** The field of the object's key. */
+    /** The log field for the object's key. */
     readonly field: string;
-    /** What the first failure of is a warning: each object, or all of them, for failures that are those of the API server. */
+    /** Whether to warn of the first failure of each object, or only of the first of all, because the API server is the likely cause. */
     readonly warnsOncePer: "object" | "controller";
   };
   readonly retry?: Backoff;
-  /** The most objects to reconcile at a time. A namespace leaves slots to the others. */
+  /** The most objects to reconcile at a time. One namespace never uses all slots. */
   readonly concurrency: number;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /**
- * Reconciles objects, as controller-runtime does: watches add the names of what may have changed, each is reconciled once however often it
- * is added, never twice at a time, and again after a failure.
+ * Reconciles objects like controller-runtime: watches add the names of objects that may have changed. An object that is added
+ * several times is reconciled once, never concurrently with itself, and again after a failure.
  */
 export class Controller {
   readonly #options: ControllerOptions;
@@ -65,7 +65,7 @@ export class Controller {
     this.#queue.add(keyOf(name));
   }
 
-  /** Ends a delay of the object, and its retries. */
+  /** Cancels the object's scheduled call and its retries. */
   cancel(name: ObjectName): void {
     this.#queue.cancel(keyOf(name));
   }

@@ -1,13 +1,13 @@
 import { keyOf, nameOfKey, type ObjectName } from "../client/kinds.ts";
 import type { Change } from "../client/watched-objects.ts";
 
-/** Finds watched objects by what they refer to. Kept up to date by the changes of a watch. */
+/** Finds watched objects by a value, such as the name of an object that they refer to. Pass it each change of the watch. */
 export class ObjectIndex<T> {
   readonly #valuesOf: (object: T, name: ObjectName) => readonly string[];
-  /** Keys of objects, by value. */
+  /** Maps each value to the keys of its objects. */
   readonly #objects = new Map<string, Set<string>>();
 
-  /** `valuesOf` returns what an object is found by. */
+  /** `valuesOf` returns the values by which an object can be found. */
   constructor(valuesOf: (object: T, name: ObjectName) => readonly string[]) {
     this.#valuesOf = valuesOf;
   }
@@ -25,7 +25,7 @@ export class ObjectIndex<T> {
     }
   }
 
-  /** The objects with the value, in the order of their names. */
+  /** The objects with the value, sorted by name. */
   find(value: string): readonly ObjectName[] {
     return [...(this.#objects.get(value) ?? [])].toSorted().map(nameOfKey);
   }
@@ -35,7 +35,7 @@ export class ObjectIndex<T> {
     return this.#objects.get(value)?.size ?? 0;
   }
 
-  /** All values that an object has. */
+  /** All values that at least one object has. */
   values(): IterableIterator<string> {
     return this.#objects.keys();
   }

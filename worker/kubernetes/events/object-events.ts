@@ -26,12 +26,12 @@ export interface ObjectEvent {
 }
 
 export interface ObjectEventsOptions {
-  readonly cluster: Pick<Cluster, "create" | "patch">;
+  readonly cluster: Cluster;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** An Event that was written; an equal one raises its count. */
+/** A written Event, whose count increases with each equal one. */
 interface Series {
   readonly name: string;
   readonly count: number;
@@ -40,7 +40,7 @@ interface Series {
 /** The Events that were written about one object. */
 interface Written {
   readonly sinceMs: number;
-  /** By type, reason and message. */
+  /** The Events, by type, reason and message. */
   readonly series: Map<string, Series>;
 }
 
@@ -49,18 +49,18 @@ const COMPONENT = "pbnj-worker";
 const LONGEST_MESSAGE = 1_024;
 /** How long an API server keeps an Event (`--event-ttl`). */
 const KEPT_MS = 60 * 60_000;
-/** Different Events of one object in this time; the others are dropped. */
+/** The most different Events about one object within that time; others are dropped. */
 const MOST_SERIES = 20;
 const MOST_OBJECTS = 10_000;
 const MOST_PENDING = 1_000;
 const LONGEST_NAME = 200;
 
-/** Writes Events on objects of the worker's cluster. An Event that cannot be written is dropped, as by Kubernetes' own components. */
+/** Writes Events about objects of the worker's cluster. Like Kubernetes' own components, it drops an Event that cannot be written. */
 export class ObjectEvents {
   readonly #options: ObjectEventsOptions;
   readonly #pending: ObjectEvent[] = [];
   readonly #notifier = new Notifier();
-  /** By UID, the oldest first. */
+  /** The Events of each object, by its UID, the oldest object first. */
   readonly #written = new Map<string, Written>();
   #isFailing = false;
 
@@ -68,7 +68,7 @@ export class ObjectEvents {
     this.#options = options;
   }
 
-  /** Writes it in the background. */
+  /** Queues the Event, which `run` writes. */
   add(event: ObjectEvent): void {
     if (this.#pending.length >= MOST_PENDING) return;
     this.#pending.push(event);
@@ -106,7 +106,7 @@ export class ObjectEvents {
     if (known) {
       const count = known.count + 1;
       series.set(key, { ...known, count });
-      if (await this.#raise(object, known.name, count, signal)) return;
+      if (await this.#setCount(object, known.name, count, signal)) return;
     } else if (series.size >= MOST_SERIES) return;
     const name = `${object.name.slice(0, LONGEST_NAME).replace(/[-.]+$/, "")}.${randomBytes(8).toString("hex")}`;
     const now = this.#now();
@@ -127,7 +127,7 @@ export class ObjectEvents {
   }
 
   /** Resolves to false if the API server has removed the Event. */
-  async #raise(
+  async #setCount(
     { namespace }: ObjectName,
     name: string,
     count: number,

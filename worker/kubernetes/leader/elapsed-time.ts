@@ -9,8 +9,8 @@ export interface Moment {
 
 /**
  * Measures elapsed time without ever underestimating it. The monotonic clock stops while the machine is suspended;
- * `/proc/uptime` (CLOCK_BOOTTIME) does not. After a virtual machine was paused, only the wall clock may show it, once
- * it is set. The longest time counts: a wall clock that jumps forward costs one renewal, a missed pause costs more.
+ * `/proc/uptime` (CLOCK_BOOTTIME) does not. If a virtual machine was paused, possibly only the wall clock shows it, once it
+ * is set. Therefore the longest of the three times counts: a wall clock that jumps forward only causes one early renewal.
  */
 export class ElapsedTime {
   readonly #clock: Clock;
@@ -29,7 +29,7 @@ export class ElapsedTime {
     };
   }
 
-  /** Milliseconds since `moment`, never too few. */
+  /** Milliseconds since `moment`, never fewer than have passed. */
   since(moment: Moment): number {
     const now = this.now();
     const upMs = now.upMs !== undefined && moment.upMs !== undefined ? now.upMs - moment.upMs : 0;
@@ -37,7 +37,7 @@ export class ElapsedTime {
   }
 }
 
-/** Undefined except on Linux. */
+/** The host's uptime; undefined on systems other than Linux. */
 function uptime(): number | undefined {
   try {
     const seconds = Number.parseFloat(readFileSync("/proc/uptime", "utf8"));

@@ -4,7 +4,7 @@ import type { Logger } from "../../../shared/logger.ts";
 import { Notifier } from "../../../shared/notifier.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
-import type { Cluster } from "../client/cluster.ts";
+import type { Cluster, WatchedCluster } from "../client/cluster.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
 import { WatchedObjects } from "../client/watched-objects.ts";
@@ -13,7 +13,7 @@ import { holderOf, Lease, leaseText } from "./lease.ts";
 
 export interface LeaderFacts {
   readonly lease: string;
-  /** Certainly now; otherwise it does nothing. */
+  /** Whether this worker certainly leads now. */
   readonly isLeading: boolean;
   /** The current leader, as far as this worker knows. */
   readonly leader: string | undefined;
@@ -21,10 +21,17 @@ export interface LeaderFacts {
   readonly problem: string | undefined;
 }
 
+/** The requests of a `Cluster` that leader election sends. */
+interface LeaseCluster extends WatchedCluster {
+  readonly namespace: string;
+  readonly create: Cluster["create"];
+  readonly replace: Cluster["replace"];
+}
+
 export interface LeaderElectionOptions {
-  readonly cluster: Pick<Cluster, "create" | "replace" | "list" | "watch" | "namespace">;
+  readonly cluster: LeaseCluster;
   readonly lease: string;
-  /** Unique for this process: a process that has ended must not be mistaken for one that was paused. */
+  /** Unique per process, so that a process that has ended is not mistaken for one that was paused. */
   readonly identity: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -32,20 +39,21 @@ export interface LeaderElectionOptions {
   readonly random?: () => number;
 }
 
-/** The times of client-go's leader election. */
+/** The durations of client-go's leader election. */
 const LEASE_MS = 15_000;
 const RENEW_DEADLINE_MS = 10_000;
 const RETRY_MS = 2_000;
 const JITTER = 0.2;
-/** For one answer: two of them and a pause fit between a renewal and its deadline. */
+/** The time limit of a request. Two requests and a pause fit between a renewal and its deadline. */
 const REQUEST_MS = 4_000;
 const RELEASE_MS = 2_000;
 const NEVER = new AbortController().signal;
 
 /**
- * Leader election with one Lease, as client-go does it. Each change of the Lease is a write to the exact version that was read, so
- * that one of several claims succeeds. A follower takes the Lease over when it has seen no change for its duration, by the
- * follower's own monotonic clock; the leader stops leading earlier, counted from before it sent its last renewal.
+ * Leader election with one Lease, like client-go's. Each write names the version of the Lease that was read, so that only one
+ * of several candidates succeeds. A follower takes the Lease over when it has not seen it change for the Lease's duration, by
+ * the follower's own monotonic clock. The leader stops leading earlier, counted from the moment before it sent its last
+ * renewal.
  */
 export class LeaderElection {
   readonly #options: LeaderElectionOptions;
@@ -53,7 +61,7 @@ export class LeaderElection {
   readonly #notifier = new Notifier();
   readonly #end = new AbortController();
   readonly #lost = Promise.withResolvers<string>();
-  /** The version that was seen last, and since when. */
+  /** The latest version of the Lease that was seen, and when it was first seen. */
   #seen:
     | { readonly version: string; readonly holder: string | undefined; readonly sinceMs: number }
     | undefined;
@@ -62,27 +70,24 @@ export class LeaderElection {
   #renewed: Moment | undefined;
   #previous: string | undefined;
   #problem: string | undefined;
-  #keeping: Promise<void> | undefined;
+  #renewing: Promise<void> | undefined;
 
   constructor(options: LeaderElectionOptions) {
     this.#options = options;
     this.#time = options.time ?? new ElapsedTime(options.clock);
   }
 
-  /**
-   * Whether this worker certainly leads, at this moment. Ask right before each start: the process may have been paused since the
-   * last time.
-   */
+  /** Whether this worker certainly leads now. Check right before each launch, because the process may have been paused meanwhile. */
   get isLeading(): boolean {
     return this.#remainingMs > 0 && !this.#end.signal.aborted;
   }
 
-  /** Resolves to the reason when this worker no longer leads although it has not released the Lease: it must exit. */
+  /** Resolves to the reason when this worker has lost the Lease without releasing it, so that it must exit. */
   get lost(): Promise<string> {
     return this.#lost.promise;
   }
 
-  /** The holder that this leader took the Lease over from. */
+  /** The holder from which this leader took over the Lease. */
   get previous(): string | undefined {
     return this.#previous;
   }
@@ -94,7 +99,7 @@ export class LeaderElection {
     return { lease, isLeading, leader, problem: this.#problem };
   }
 
-  /** Resolves when this worker leads, or when the signal aborts. From then on it renews the Lease, until `release`. Never rejects. */
+  /** Resolves when this worker leads, or when the signal aborts. A leader renews the Lease until `release`. Never rejects. */
   async acquire(stop: AbortSignal): Promise<void> {
     const { clock, lease, log, random = Math.random } = this.#options;
     const acquired = new AbortController();
@@ -112,15 +117,15 @@ export class LeaderElection {
     await watching;
     if (!this.isLeading) return;
     log.info({ lease, ...(this.#previous !== undefined && { previous: this.#previous }) }, "leading");
-    this.#keeping = this.#keep(this.#end.signal);
+    this.#renewing = this.#keepRenewing(this.#end.signal);
   }
 
-  /** Lets the next leader begin at once. Call when nothing is started any more. Never rejects. */
+  /** Releases the Lease, so that another worker can lead at once. Call when this worker starts nothing more. Never rejects. */
   async release(): Promise<void> {
     const { clock, lease, log } = this.#options;
     const wasLeading = this.isLeading;
     this.#end.abort(new Error("the Lease is released"));
-    await this.#keeping;
+    await this.#renewing;
     if (!wasLeading) return;
     try {
       await withTimeout(
@@ -131,7 +136,7 @@ export class LeaderElection {
             const found = await this.#find(bound);
             if (found && holderOf(found) === this.#options.identity) await this.#write("", 0, found, bound);
           };
-          // The last renewal may arrive only now.
+          // The last renewal may have reached the API after this worker read the Lease.
           await release().catch((thrown) => {
             if (!isKubernetesError(thrown, "conflict")) throw thrown;
             return release();
@@ -149,7 +154,7 @@ export class LeaderElection {
     return this.#renewed ? RENEW_DEADLINE_MS - this.#time.since(this.#renewed) : 0;
   }
 
-  /** Until a Lease that is not renewed may be taken over; a retry is due earlier if it is not held. */
+  /** The time until this worker may take the Lease over if its holder does not renew it; infinite if nobody holds it. */
   get #expiresInMs(): number {
     if (this.#seen?.holder === undefined) return Number.POSITIVE_INFINITY;
     return LEASE_MS - (this.#options.clock.monotonicMs() - this.#seen.sinceMs);
@@ -180,8 +185,8 @@ export class LeaderElection {
     }
   }
 
-  /** Renews the Lease until the signal aborts, or until this worker does not lead any more. */
-  async #keep(signal: AbortSignal): Promise<void> {
+  /** Renews the Lease until the signal aborts or this worker no longer leads. */
+  async #keepRenewing(signal: AbortSignal): Promise<void> {
     const { clock, lease } = this.#options;
     let reason: string | undefined;
     while (!signal.aborted && reason === undefined) {
@@ -250,7 +255,7 @@ export class LeaderElection {
     this.#seen = { version, holder: holderOf(lease), sinceMs: this.#options.clock.monotonicMs() };
   }
 
-  /** Lets a follower see each renewal and a release at once. Without the right to watch, `acquire` still polls. */
+  /** Watches the Lease, so that a follower sees a renewal or a release at once. Without the right to watch, `acquire` polls. */
   #watch(signal: AbortSignal): Promise<void> {
     const { cluster, lease, clock, log } = this.#options;
     const watched = new WatchedObjects<Lease>({
@@ -268,7 +273,7 @@ export class LeaderElection {
     return watched.run(signal);
   }
 
-  /** Lists, because the answer to a list without a version is never stale, and its right can be limited to the name. */
+  /** Uses a list because without a version its response is never stale, and because RBAC can limit it to one name. */
   async #find(signal: AbortSignal): Promise<Lease | undefined> {
     const { cluster, lease } = this.#options;
     const selection = { namespace: cluster.namespace, fieldSelector: `metadata.name=${lease}` };

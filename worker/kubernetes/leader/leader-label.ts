@@ -8,18 +8,18 @@ import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError } from "../client/kubernetes-error.ts";
 
 export interface LeaderLabelOptions {
-  readonly cluster: Pick<Cluster, "patch" | "namespace">;
-  /** The worker's own. */
+  readonly cluster: Cluster;
+  /** The name of the worker's own pod. */
   readonly pod: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** On the leader's pod: the chart's Service selects it. */
+/** The label of the leader's pod, which the chart's Service selects. */
 const LEADER_LABEL = "pbnj-worker/leader";
 const RETRY_MS = 5_000;
 
-/** The label by which a Service reaches the leader alone. */
+/** Sets and removes the label by which a Service selects only the leader. */
 export class LeaderLabel {
   readonly #options: LeaderLabelOptions;
 
@@ -27,14 +27,14 @@ export class LeaderLabel {
     this.#options = options;
   }
 
-  /** Moves the label from the previous leader's pod, which may be cut off or restarted. Retries until the signal aborts; never rejects. */
+  /** Moves the label from the previous leader's pod, which may be disconnected or restarted. Retries until the signal aborts; never rejects. */
   async move(before: string | undefined, signal: AbortSignal): Promise<void> {
     const { pod } = this.#options;
     if (before !== undefined && before !== pod) await this.#set(before, null, signal);
     await this.#set(pod, "true", signal);
   }
 
-  /** Runs until the signal aborts. Never rejects. */
+  /** Removes the label from this worker's pod. Retries until the signal aborts; never rejects. */
   remove(signal: AbortSignal): Promise<void> {
     return this.#set(this.#options.pod, null, signal);
   }
@@ -49,7 +49,7 @@ export class LeaderLabel {
         return;
       } catch (thrown) {
         if (signal.aborted) return;
-        // A worker outside the cluster, or on its node's network, has no pod of its host's name.
+        // Outside the cluster, or on the node's network, no pod has the host's name.
         if (isKubernetesError(thrown, "not-found")) return;
         logOutage(log, failures === 0, { pod, error: textOf(thrown) }, "leader label not set, retrying");
         await clock.sleep(RETRY_MS, signal).catch(() => undefined);

@@ -6,23 +6,29 @@ import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { type LockOwner, LockRefused, type Locks, MachineLocks } from "../../core/queue/action-queue.ts";
-import type { Cluster } from "../client/cluster.ts";
+import type { Cluster, WatchedCluster } from "../client/cluster.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError } from "../client/kubernetes-error.ts";
 import { watchUntil } from "../client/watched-objects.ts";
 import { LAUNCH_PATH, LOCK_LABEL, lockLabelOf } from "./lock-label.ts";
 
+/** The requests of a `Cluster` that the locks send. */
+interface LocksCluster extends WatchedCluster {
+  readonly namespace: string;
+  readonly patch: Cluster["patch"];
+}
+
 export interface LeaderLocksOptions {
-  readonly cluster: Pick<Cluster, "list" | "patch" | "watch" | "namespace">;
+  readonly cluster: LocksCluster;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** The runtime's label for the `actionKey`. */
+/** The label in which the runtime stores the `actionKey`. */
 const KEY_LABEL = "pbnj-worker/key";
 const BMC = /^bmc /;
 const RETRY_MS = 1_000;
-/** How often to check: meanwhile the Job's own action may be queued behind the one that waits. */
+/** How long an action waits for another action's Job before it releases the lock, because the Job's own action may need it. */
 const JOB_WAIT_MS = 5_000;
 
 const Job = z.object({
@@ -40,7 +46,7 @@ const Job = z.object({
 });
 type Job = z.infer<typeof Job>;
 
-/** A suspended Job is started only in the turn of its own action. */
+/** The state of a Job. A suspended Job starts only when its own action has the lock. */
 function stateOf({ spec, status }: Job): "suspended" | "running" | "ended" {
   const hasEnded = status?.conditions?.some(
     ({ type, status: is }) => (type === "Complete" || type === "Failed") && is === "True",
@@ -50,20 +56,23 @@ function stateOf({ spec, status }: Job): "suspended" | "running" | "ended" {
 }
 
 /**
- * `MachineLocks` of a leader. A Job that an earlier leader started keeps its BMC until it has ended: before that, only the
- * action that adopts the Job gets a turn.
+ * The machine locks of a leader. A Job that an earlier leader started keeps its BMC locked until it has ended: before that,
+ * only the action that adopts the Job acquires the lock.
  */
 export class LeaderLocks implements Locks {
   readonly #options: LeaderLocksOptions;
   readonly #local = new MachineLocks();
-  /** The keys of the actions whose Jobs ran when this worker took over, by the label of their BMC. */
-  readonly #left = new Map<string, Set<string>>();
+  /** The keys of actions whose Jobs were running when this worker took over, by the label of their BMC. */
+  readonly #inherited = new Map<string, Set<string>>();
 
   constructor(options: LeaderLocksOptions) {
     this.#options = options;
   }
 
-  /** Call when this worker leads, before it starts anything. Resolves when it knows the Jobs, or when the signal aborts. Never rejects. */
+  /**
+   * Reads the Jobs of earlier leaders. Call when this worker leads, before it starts anything. Resolves when the Jobs are
+   * known, or when the signal aborts. Never rejects.
+   */
   async takeOver(signal: AbortSignal): Promise<void> {
     const { cluster, clock, log } = this.#options;
     const selection = { namespace: cluster.namespace, labelSelector: `${KEY_LABEL},${LOCK_LABEL}` };
@@ -74,9 +83,10 @@ export class LeaderLocks implements Locks {
           const state = stateOf(job);
           if (state === "ended" || (state === "suspended" && (await this.#fence(job, signal)))) continue;
           const { [LOCK_LABEL]: bmc = "", [KEY_LABEL]: actionKey = "" } = job.metadata.labels ?? {};
-          this.#left.set(bmc, (this.#left.get(bmc) ?? new Set()).add(actionKey));
+          this.#inherited.set(bmc, (this.#inherited.get(bmc) ?? new Set()).add(actionKey));
         }
-        if (this.#left.size > 0) log.info({ bmcs: this.#left.size }, "jobs of an earlier leader are running");
+        const bmcs = this.#inherited.size;
+        if (bmcs > 0) log.info({ bmcs }, "jobs of an earlier leader are running");
         return;
       } catch (thrown) {
         if (signal.aborted) return;
@@ -87,8 +97,8 @@ export class LeaderLocks implements Locks {
   }
 
   /**
-   * Invalidates a request of an earlier leader to start this Job, which may still be in flight. Resolves to false if the Job has
-   * been started meanwhile.
+   * Invalidates an earlier leader's request to start this Job, which may still be in flight. Resolves to false if the Job has
+   * started meanwhile.
    */
   async #fence({ metadata }: Job, signal: AbortSignal): Promise<boolean> {
     const { cluster } = this.#options;
@@ -114,10 +124,10 @@ export class LeaderLocks implements Locks {
     if (!BMC.test(key)) return release;
     const bmc = lockLabelOf(key.replace(BMC, ""));
     try {
-      for (const left of this.#left.get(bmc) ?? []) {
-        if (left === actionKey) continue;
-        await this.#ended(left, signal);
-        this.#left.get(bmc)?.delete(left);
+      for (const inherited of this.#inherited.get(bmc) ?? []) {
+        if (inherited === actionKey) continue;
+        await this.#ended(inherited, signal);
+        this.#inherited.get(bmc)?.delete(inherited);
       }
       return release;
     } catch (thrown) {
@@ -126,6 +136,7 @@ export class LeaderLocks implements Locks {
     }
   }
 
+  /** Waits a while for the end of an action's Job. Rejects with `LockRefused` if it is still running. */
   async #ended(actionKey: string, signal: AbortSignal): Promise<void> {
     const { cluster, clock, log } = this.#options;
     const selection = { namespace: cluster.namespace, labelSelector: `${KEY_LABEL}=${actionKey}` };

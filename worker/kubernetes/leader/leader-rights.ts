@@ -1,7 +1,7 @@
 import { KINDS } from "../client/kinds.ts";
 import { type NeededRight, ruleOf } from "../client/needed-right.ts";
 
-/** For leader election with this Lease. */
+/** The rights for leader election with this Lease. */
 export function leaderRights(lease: string): readonly NeededRight[] {
   return [
     {

@@ -32,9 +32,9 @@ const rules: readonly CrossCheck<Given>[] = [
 ];
 
 interface LeaderElectionConfig {
-  /** Name of this shard's Lease. */
+  /** The name of this shard's Lease. */
   readonly lease: string;
-  /** Name of the group of all shards, which owns the Jobs. */
+  /** The name of the group of all shards, which owns the Jobs. */
   readonly group: string;
 }
 

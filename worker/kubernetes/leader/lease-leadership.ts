@@ -9,7 +9,7 @@ import { LeaderLabel } from "./leader-label.ts";
 export interface LeadershipOptions {
   readonly cluster: Cluster;
   readonly lease: string;
-  /** The name of the host, which is that of the pod. */
+  /** The host name, which in a cluster is the pod's name. */
   readonly host: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -17,7 +17,7 @@ export interface LeadershipOptions {
 
 const UNLABEL_MS = 1_000;
 
-/** The leader election of a worker, with the label of its pod. */
+/** A worker's leader election, which also labels the leader's pod. */
 export class Leadership {
   readonly #election: LeaderElection;
   readonly #label: LeaderLabel;
@@ -43,7 +43,7 @@ export class Leadership {
 
   async acquire(stop: AbortSignal): Promise<void> {
     const acquired = new AbortController();
-    // The container may have been restarted.
+    // A restarted container may still have the label from its earlier run.
     const cleaning = this.#label.remove(AbortSignal.any([stop, acquired.signal]));
     await this.#election.acquire(stop);
     acquired.abort();

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 
-/** A Lease of `coordination.k8s.io/v1`. Its metadata is sent back as it is, because an update replaces it. */
+/** A Lease (`coordination.k8s.io/v1`). Keeps all metadata, because an update replaces it. */
 export const Lease = z.object({
   metadata: z.looseObject({ name: z.string(), uid: z.string(), resourceVersion: z.string() }),
   spec: z.optional(
@@ -20,15 +20,16 @@ export function holderOf({ spec }: Lease): string | undefined {
 
 export interface LeaseText {
   readonly name: string;
-  /** Empty for a released Lease. */
+  /** The new holder; empty to release the Lease. */
   readonly holder: string;
   readonly durationMs: number;
-  /** Wall-clock time, for people only: workers never compare it with their own clock. */
+  /** The wall-clock time, for people only: workers never compare it with their own clocks. */
   readonly nowMs: number;
-  /** The version to replace; it has the UID, because a PUT without one creates a Lease that was deleted meanwhile. */
+  /** The Lease to replace. Its UID is sent, because a PUT without one would recreate a Lease that was deleted meanwhile. */
   readonly before?: Lease | undefined;
 }
 
+/** The body of a request that creates, renews, takes over or releases a Lease. */
 export function leaseText({ name, holder, durationMs, nowMs, before }: LeaseText) {
   const now = microTime(nowMs);
   const isRenewal = before !== undefined && holderOf(before) === holder;
@@ -45,7 +46,7 @@ export function leaseText({ name, holder, durationMs, nowMs, before }: LeaseText
   };
 }
 
-/** RFC 3339 with six fractional digits, the only form that the API accepts. */
+/** Formats a time in RFC 3339 with six fractional digits, the only form that the API accepts. */
 function microTime(ms: number): string {
   return new Date(ms).toISOString().replace("Z", "000Z");
 }

@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
 
-/** On a Job: a hash of the BMC's lock key, which is too long for a label. */
+/** The label of a Job with a hash of its BMC's lock key, which itself is too long for a label. */
 export const LOCK_LABEL = "pbnj-worker/bmc";
 
-/** On a Job: changes with each create request and with each leader, so that a late request of an earlier leader cannot start the Job. */
+/**
+ * The label of a Job that each create request and each new leader sets anew, so that a late request of an earlier leader cannot
+ * start the Job.
+ */
 export const LAUNCH_LABEL = "pbnj-worker/launch";
-/** The path of `LAUNCH_LABEL` in a JSON Patch (RFC 6901: a slash within a name is `~1`). */
+/** The path of `LAUNCH_LABEL` in a JSON Patch, where `~1` stands for a slash in a name (RFC 6901). */
 export const LAUNCH_PATH = `/metadata/labels/${LAUNCH_LABEL.replaceAll("/", "~1")}`;
 
 export function lockLabelOf(lockKey: string): string {

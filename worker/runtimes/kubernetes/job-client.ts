@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import type { Clock } from "../../../shared/clock.ts";
-import { defined } from "../../../shared/defined.ts";
 import type { Cluster, RemoveOptions } from "../../kubernetes/client/cluster.ts";
 import { KINDS, type Kind } from "../../kubernetes/client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
@@ -150,7 +149,7 @@ export class JobClient {
     signal: AbortSignal,
   ): Promise<"removed" | "changed" | "gone"> {
     try {
-      const options = { propagation: "Background", uid, ...defined({ resourceVersion }) } as const;
+      const options = { propagation: "Background", uid, resourceVersion } as const;
       return (await this.#remove(KINDS.job, name, options, signal)) ? "removed" : "gone";
     } catch (thrown) {
       if (isKubernetesError(thrown, "conflict")) return "changed";
@@ -172,7 +171,7 @@ export class JobClient {
     graceSeconds: number | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const options = { uid, ...defined({ gracePeriodSeconds: graceSeconds }) };
+    const options = { uid, gracePeriodSeconds: graceSeconds };
     await this.#remove(KINDS.pod, name, options, signal).catch(ignoreConflict);
   }
 

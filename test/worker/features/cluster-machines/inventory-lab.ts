@@ -8,7 +8,7 @@ import {
   type MachineChanges,
 } from "../../../../worker/features/cluster-machines/cluster-inventory.ts";
 import type { ClusterSource } from "../../../../worker/features/cluster-machines/machine-index.ts";
-import { ownAccess } from "../../../../worker/features/cluster-machines/own-access.ts";
+import { ownAccess } from "../../../../worker/features/cluster-machines/machine-sources.ts";
 import type { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
 import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
 import { referenceRefusal } from "../../../../worker/policy/decide.ts";

@@ -6,7 +6,7 @@ import { ClusterInventory } from "../../../../worker/features/cluster-machines/c
 import { IdentityAccess } from "../../../../worker/features/cluster-machines/identity-access.ts";
 import type { MachineSource } from "../../../../worker/features/cluster-machines/inventory-source.ts";
 import { KubeconfigAccess } from "../../../../worker/features/cluster-machines/kubeconfig-access.ts";
-import { ownAccess } from "../../../../worker/features/cluster-machines/own-access.ts";
+import { ownAccess } from "../../../../worker/features/cluster-machines/machine-sources.ts";
 import type { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
 import type { Machine } from "../../../../worker/machines/inventory.ts";
 import { type FakeClusterLab, openFakeCluster } from "../../../support/fake-cluster.ts";

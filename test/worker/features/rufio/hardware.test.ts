@@ -32,6 +32,7 @@ async function hardwareLab(
         asked.push(machine);
         return source.now;
       },
+      awaited: () => AbortSignal.abort(),
       refresh: (machine) => refreshed.push(machine),
       onRead: (given) => {
         listener = given;

@@ -183,6 +183,7 @@ const GROUP_CELLS: Readonly<Record<string, (records: FailureGroup["records"], no
       return names.length === 0 ? NOTHING : html`${links}${left > 0 && ` and ${left} more`}`;
     },
     State: ([first]) => stateText(first),
+    Workflow: () => NOTHING,
     Time: ([first], nowMs) => timeText(first, nowMs),
     Result: ([first]) => html`${generalReason(first)}${fixLink(first.class)}`,
   };
