@@ -12,6 +12,7 @@ import { actionEntries } from "../../../worker/core/action/action-journal.ts";
 import { parseBootTime } from "../../../worker/core/action/boot-time.ts";
 import { hardwareSeen } from "../../../worker/core/action/hardware-seen.ts";
 import { decodeEntry, encodeEntry } from "../../../worker/core/journal/entry-text.ts";
+import { Selector } from "../../../worker/document/labels.ts";
 import { readSecretText } from "../../../worker/document/secret-text.ts";
 import { folderName, isFolderName } from "../../../worker/features/action-log/names.ts";
 import {
@@ -25,7 +26,6 @@ import { outOfBand } from "../../../worker/features/rufio/out-of-band.ts";
 import { jobOf, machineOf, taskOf } from "../../../worker/features/rufio/rufio-kinds.ts";
 import { readOperation, readTask } from "../../../worker/features/rufio/rufio-task-action.ts";
 import { v1alpha2 } from "../../../worker/features/rufio/v1alpha2.ts";
-import { Selector } from "../../../worker/document/labels.ts";
 import { addressOf, matches, queryOf } from "../../../worker/features/status/views/query.ts";
 import { errorOfAnswer, errorOfEvent } from "../../../worker/kubernetes/client/kubernetes-error.ts";
 import { HttpAddress } from "../../../worker/listener/http/http-settings.ts";
