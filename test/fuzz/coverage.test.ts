@@ -74,6 +74,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   readIpmi: "sends requests through the IPMI client",
   readAmt: "sends requests, whose answers go to parseXml",
   readOfferedSuites: "sends requests, whose answers go to parseLanResponse",
+  readWords: "reads the operator's command line",
   readUserAccess: "sends a request, whose answer goes to parseUserAccess",
   readBounded: "reads a file, bounded",
   readMockup: "reads files, bounded, for JSON.parse",
