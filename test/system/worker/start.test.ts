@@ -52,9 +52,10 @@ describe.concurrent("pbnj-worker start", () => {
       /unknown flag --grpc-sever, did you mean --grpc-server/,
       /--runtime: .*did you mean docker/,
       /--stop-grace/,
-      /--grpc-server: is missing/,
+      /--agent-id: is missing/,
     ]) {
       expect(program.stderr).toMatch(problem);
     }
+    expect(program.stderr).not.toContain("--grpc-server: is missing");
   });
 });
