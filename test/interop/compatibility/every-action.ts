@@ -35,6 +35,74 @@ const LIMITS = ["unsupported", "bmc", "verify"];
 /** Actions whose examples need a power state. Others use the machine as it is: some servers need seconds to change its power. */
 const NEEDS_POWER = /^(power-|wait-for-power|run-tasks|send-nmi|watch-console)/;
 const BOOT_DEVICE = /^(set-boot-device|set-pxe|set-disk|clear-boot)/;
+/**
+ * An order in which each action finds what it needs: a boot is waited for before an override is set, a user is created, changed and
+ * deleted. Other actions follow.
+ */
+const ORDER: readonly string[] = [
+  ...[
+    "power-on",
+    "power-off",
+    "power-cycle",
+    "power-reset",
+    "power-status",
+    "wait-for-power-state",
+    "wait-for-boot",
+    "watch-console",
+  ],
+  ...[
+    "set-boot-device",
+    "get-boot-device",
+    "set-pxe-once",
+    "set-disk-persistent",
+    "set-boot-order",
+    "set-http-boot",
+    "set-nic-pxe",
+    "clear-boot-override",
+    "insert-virtual-media",
+    "eject-virtual-media",
+  ],
+  ...[
+    "run-tasks",
+    "check",
+    "inventory",
+    "list-firmware",
+    "update-firmware",
+    "bmc-info",
+    "get-bmc-csr",
+    "set-bmc-certificate",
+  ],
+  ...["list-users", "create-user", "update-user", "delete-user"],
+  ...[
+    "get-ntp",
+    "set-ntp",
+    "get-bmc-network",
+    "set-bmc-network",
+    "power-history",
+    "list-sel",
+    "clear-sel",
+    "deactivate-sol",
+    "read-sensors",
+    "send-nmi",
+    "set-indicator",
+    "set-power-restore-policy",
+    "set-power-limit",
+    "get-bios",
+    "set-bios",
+    "reset-bios",
+    "set-raid",
+    "clear-raid",
+    "erase-drives",
+    "get-secure-boot",
+    "set-secure-boot",
+    "reset-secure-boot-keys",
+    "list-secure-boot-keys",
+    "list-virtual-media",
+    "enroll-secure-boot-key",
+    "delete-secure-boot-key",
+    "screenshot",
+  ],
+];
 /** A server that is reset may be away, or end. */
 const LAST = "bmc-reset";
 
@@ -49,7 +117,8 @@ export async function tryEveryAction(server: Server): Promise<Record<string, str
   onTestFinished(() => files.close());
   const outcomes: Record<string, string> = {};
   const failures: unknown[] = [];
-  for (const name of [...catalogue.filter((other) => other !== LAST), LAST]) {
+  const others = catalogue.filter((name) => !ORDER.includes(name) && name !== LAST);
+  for (const name of [...ORDER.filter((one) => catalogue.includes(one)), ...others, LAST]) {
     const { action, env, power } = await sampleInput(name, folder);
     const input = {
       ...env,
