@@ -272,7 +272,6 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
       },
       // A replay would move to an address of this host, which ipmi_sim does not.
       inputs: { "set-bmc-network": { ADDRESS: "192.0.2.12/24", GATEWAY: "192.0.2.1" } },
-      limits: { "set-power-limit": ["auth", "it does not know DCMI, and calls that a lack of privilege"] },
     };
 
     const outcomes = await tryRecordedActions(server, { console: printed });
