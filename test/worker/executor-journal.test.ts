@@ -11,7 +11,7 @@ import {
 import { MemoryJournal } from "../../worker/core/action/action-journal.ts";
 import { bootTimeIn } from "../../worker/core/action/boot-time.ts";
 import type { JournalEntry, JournalPhase } from "../../worker/core/action/entry.ts";
-import { type ActionEvent, noObserver } from "../../worker/core/action/observer.ts";
+import { type ActionEvent, noObserver, type Observers } from "../../worker/core/action/observer.ts";
 import {
   type Adoption,
   outputOptions,
@@ -34,6 +34,7 @@ import {
   idleRuntime,
   type LabOptions,
   type LabTarget,
+  TARGET,
 } from "./core/run/executor-lab.ts";
 import { empty, FakeEngine, inTurn, json } from "./runtimes/docker/fake-engine.ts";
 import { canary, scriptedRequest, testConnection } from "./runtimes/launch-request.ts";
@@ -289,6 +290,35 @@ describe("an action of an earlier run", () => {
 
     // A minute of room for slow machines.
     expect(Math.abs((adopted[0]?.clockSetMs ?? Number.NaN) - setMs)).toBeLessThan(60_000);
+  });
+
+  it("counts in the limits that it shares with other machines, until it has ended", async () => {
+    const ends = Promise.withResolvers<void>();
+    const waits: (string | undefined)[] = [];
+    const runtime = {
+      ...briefRuntime(),
+      adopt: async () => {
+        await ends.promise;
+        return { kind: "not-launched" } as const;
+      },
+    };
+    const entry = { ...entryOf("a1", "launched"), runtime: runtime.name };
+    const observer: Observers = {
+      ...noObserver,
+      action: (event) => void (event.kind === "progress" && waits.push(event.progress?.text)),
+    };
+    const { executor, signals, recoverDuring } = executorLab(runtime, new LeftJournal([entry]), observer, {
+      locate: () => ({ ...TARGET, machine: "other", lockKey: "other" }),
+      limitsOf: () => [{ key: "rack=r1", of: "rack=r1", atOnce: 1 }],
+    });
+
+    await recoverDuring(async () => {
+      const next = executor.execute(scriptedRequest([]).request.action, signals);
+      await expect.poll(() => waits).toEqual(["waiting for the limit of rack=r1 (1 at once)"]);
+      ends.resolve();
+      expect(await next).toMatchObject({ ok: true });
+    });
+    await runtime.close();
   });
 
   it("fails if another runtime launched it, and is not run again", async () => {

@@ -17,6 +17,7 @@ import { LONGEST_EVERY_MS } from "../core/queue/start-limits.ts";
 import { LabelKey, LabelSelector, MachineLabels } from "../document/labels.ts";
 import { Count, Duration } from "../document/value-types.ts";
 import { LONGEST_REASON } from "./pause.ts";
+import { limitId } from "./start-limits-of.ts";
 
 /** A DNS label in lower case (RFC 1123 section 2.1), because the name becomes part of agent IDs and file names. */
 export const MachineName = z
@@ -268,7 +269,21 @@ export const InventoryFile = z.strictObject({
   defaults: z.unknown().optional(),
   machines: z.array(z.unknown()),
   paused: z.array(PauseRule).max(MOST_RULES).prefault([]),
-  limits: z.array(LimitRule).max(MOST_RULES).prefault([]),
+  limits: z
+    .array(LimitRule)
+    .max(MOST_RULES)
+    .superRefine((rules, context) => {
+      const first = new Map<string, number>();
+      for (const [index, rule] of rules.entries()) {
+        const earlier = first.get(limitId(rule));
+        if (earlier === undefined) first.set(limitId(rule), index);
+        else {
+          const message = `has the label and the actions of limits.${earlier}: write atOnce and every into one limit`;
+          context.addIssue({ code: "custom", message, path: [index] });
+        }
+      }
+    })
+    .prefault([]),
 });
 
 const NO_SECRETS = "is a secret and must not be in the inventory";

@@ -1,7 +1,7 @@
 import type { StartLimit } from "../core/queue/start-limits.ts";
 import type { Labels } from "../document/labels.ts";
 
-/** A limit as an inventory file has it. */
+/** A limit in an inventory file. */
 export interface LimitRule {
   /** The key of the label. */
   readonly per: string;
@@ -11,7 +11,12 @@ export interface LimitRule {
   readonly every?: number | undefined;
 }
 
-/** The limits of an inventory that an action has at a machine with these labels. A machine without a rule's label has none of it. */
+/** Identifies a limit: the same whatever the order of its actions, and after its numbers have changed. */
+export function limitId({ per, actions }: Pick<LimitRule, "per" | "actions">): string {
+  return `${per} ${[...new Set(actions)].sort().join(",")}`;
+}
+
+/** The limits of an action at a machine with these labels. A rule does not apply to a machine without the rule's label. */
 export function startLimitsOf(
   rules: readonly LimitRule[],
   labels: Labels | undefined,
@@ -20,7 +25,7 @@ export function startLimitsOf(
   return rules.flatMap(({ per, actions, atOnce, every }): readonly StartLimit[] => {
     const value = labels && Object.hasOwn(labels, per) ? labels[per] : undefined;
     if (value === undefined || !actions.includes(action)) return [];
-    const of = `${per}=${value}`;
-    return [{ key: `${of} ${actions.join(",")}`, of, atOnce, everyMs: every }];
+    const key = `${limitId({ per, actions })} ${value}`;
+    return [{ key, of: `${per}=${value}`, atOnce, everyMs: every }];
   });
 }

@@ -555,7 +555,7 @@ machines:
       startLimitsOf(found.limits?.() ?? [], labels, action);
 
     expect(limitsOf("power-on")).toEqual([
-      { key: "rack=r12 power-on", of: "rack=r12", atOnce: 2, everyMs: 5_000 },
+      { key: "rack power-on r12", of: "rack=r12", atOnce: 2, everyMs: 5_000 },
     ]);
     expect(limitsOf("power-off")).toEqual([]);
     expect(limitsOf("power-on", { row: "b" })).toEqual([]);
@@ -574,6 +574,13 @@ machines:
   it("have rules that are checked", () => {
     expect(problems("limits: [{per: rack, actions: [power-on]}]\nmachines: []\n")).toEqual([
       "inventory.yaml:1: limits.0 limits nothing: add atOnce, every or both",
+    ]);
+    expect(
+      problems(
+        "limits:\n  - {per: rack, actions: [a, b], atOnce: 2}\n  - {per: rack, actions: [b, a], every: 5s}\nmachines: []\n",
+      ),
+    ).toEqual([
+      "inventory.yaml:3: limits.1 has the label and the actions of limits.0: write atOnce and every into one limit",
     ]);
     expect(problems("paused: [{selector: '=', reason: x}]\nmachines: []\n")[0]).toContain(
       "paused.0.selector must be a selector such as rack=r12",

@@ -50,10 +50,10 @@ export class ActionQueue {
     const held: (() => void)[] = [];
     try {
       try {
+        // An action that runs already takes its place in the limits before any that starts.
+        if (isRunning) held.push(this.#limits.running(limits).release);
         for (const key of lockKeysOf(target)) held.push(await this.#locks.acquire(key, stop, options));
-        const start = isRunning
-          ? this.#limits.running(limits)
-          : await this.#limits.acquire(limits, stop, options.onLimited);
+        const start = await this.#limits.acquire(isRunning ? [] : limits, stop, options.onLimited);
         held.push(start.release);
         held.push(await this.#slots.acquire(stop, hasStarted, workflowId));
         start.started();

@@ -4,25 +4,25 @@ import type { Clock } from "../../../shared/clock.ts";
 export interface StartLimit {
   /** Equal for the actions that are counted together. */
   readonly key: string;
-  /** What they share, for people: `rack=r12`. */
+  /** What the actions share, for people, such as `rack=r12`. */
   readonly of: string;
-  /** How many of them run at a time. */
+  /** The most actions that run at a time. */
   readonly atOnce?: number | undefined;
   /** The shortest time between two starts. */
   readonly everyMs?: number | undefined;
 }
 
-/** A place among the actions of some limits. */
+/** An action that its limits have admitted. */
 export interface LimitedStart {
-  /** The action starts now: the time to the next start counts from here. */
+  /** Records that the action starts now. The limits count the time until the next start from here. */
   started(): void;
-  /** The action has ended, or does not start. May be called more than once. */
+  /** Records that the action has ended or will not start. May be called more than once. */
   release(): void;
 }
 
 interface Usage {
   running: number;
-  /** One action may start and has not yet. */
+  /** Whether an action was admitted and has not started yet. */
   isStarting: boolean;
   lastStartMs: number;
 }
@@ -33,8 +33,8 @@ interface Waiting {
 }
 
 /**
- * How many actions run and start at a time where they share something. First in, first out for each limit. Each start is counted when
- * it happens, so that two that wait for something else in between do not start together.
+ * Limits how many actions run at a time, and how soon one starts after another. Each limit is first in, first out. A start counts
+ * when it happens: after admission an action may still wait for a slot, and two of them must not start together then.
  */
 export class StartLimits {
   readonly #clock: Clock;
@@ -46,13 +46,13 @@ export class StartLimits {
     this.#clock = clock;
   }
 
-  /** How many actions wait for a limit. */
+  /** The number of actions that wait for a limit. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
   /**
-   * Resolves when every limit has room. Rejects when the signal aborts. `onWait` is called with the limits as text if the action has to
+   * Resolves when every limit has room. Rejects when the signal aborts. Calls `onWait` with the limits as text if the action has to
    * wait.
    */
   async acquire(
@@ -65,11 +65,11 @@ export class StartLimits {
     const turn = Promise.withResolvers<void>();
     const waiting: Waiting = { limits, begin: turn.resolve };
     this.#waiting.add(waiting);
-    this.#beginWhatMay();
+    this.#admit();
     if (this.#waiting.has(waiting)) onWait(limits.map(limitText).join(" and "));
     const stop = () => {
       if (this.#waiting.delete(waiting)) turn.reject(signal.reason);
-      this.#beginWhatMay();
+      this.#admit();
     };
     signal.addEventListener("abort", stop, { once: true });
     try {
@@ -80,7 +80,7 @@ export class StartLimits {
     return this.#held(limits);
   }
 
-  /** Counts an action that already runs, of an earlier worker. */
+  /** Counts an action that an earlier worker started and that still runs. */
   running(limits: readonly StartLimit[]): LimitedStart {
     for (const limit of limits) this.#usageOf(limit).running += 1;
     const held = this.#held(limits);
@@ -101,14 +101,14 @@ export class StartLimits {
         if (isStarted) return;
         start();
         for (const limit of limits) this.#usageOf(limit).lastStartMs = this.#clock.monotonicMs();
-        this.#beginWhatMay();
+        this.#admit();
       },
       release: () => {
         if (isReleased) return;
         isReleased = true;
         start();
         for (const limit of limits) this.#usageOf(limit).running -= 1;
-        this.#beginWhatMay();
+        this.#admit();
         this.#forgetUnused();
       },
     };
@@ -124,8 +124,8 @@ export class StartLimits {
     return usage;
   }
 
-  /** Begins, in the order of arrival, what has room; what waits keeps later actions of its limits behind it. */
-  #beginWhatMay(): void {
+  /** Admits waiting actions in the order of arrival. One that has to wait also holds back later ones with the same limits. */
+  #admit(): void {
     const taken = new Set<string>();
     let nextMs = Number.POSITIVE_INFINITY;
     for (const waiting of this.#waiting) {
@@ -153,12 +153,12 @@ export class StartLimits {
     const timer = new AbortController();
     this.#timer = timer;
     this.#clock.sleep(nextMs, timer.signal).then(
-      () => this.#beginWhatMay(),
+      () => this.#admit(),
       () => undefined,
     );
   }
 
-  /** How long a limit has no room; infinite if only the end or start of another action gives some. */
+  /** Returns how long a limit has no room; infinite if it has to wait for another action to start or end. */
   #waitMs(limit: StartLimit): number {
     const { running, isStarting, lastStartMs } = this.#usageOf(limit);
     const { atOnce, everyMs } = limit;
@@ -179,7 +179,7 @@ export class StartLimits {
 /** The longest time between two starts that a limit may ask for. */
 export const LONGEST_EVERY_MS = 3_600_000;
 
-/** `the limit of rack=r12 (2 at once, one every 5 s)`. */
+/** Formats a limit for people, such as `the limit of rack=r12 (2 at once, one every 5 s)`. */
 function limitText({ of, atOnce, everyMs }: StartLimit): string {
   const parts = [
     ...(atOnce === undefined ? [] : [`${atOnce} at once`]),

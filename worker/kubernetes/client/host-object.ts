@@ -50,7 +50,7 @@ export type Management =
   /** The operator of an externally provisioned host, which only sets the power to `spec.online`. */
   | { readonly kind: "power"; readonly online: boolean }
   | { readonly kind: "managed"; readonly state: string }
-  /** Nobody yet: the operator is about to release the host, or the host is being deleted. */
+  /** Neither of them yet: the operator is about to release the host, or the host is being deleted. */
   | { readonly kind: "blocked"; readonly problem: string };
 
 /** Explains why the operator ignores a paused host; undefined if the host is not paused. */

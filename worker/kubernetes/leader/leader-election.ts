@@ -154,7 +154,7 @@ export class LeaderElection {
     return this.#renewed ? RENEW_DEADLINE_MS - this.#time.since(this.#renewed) : 0;
   }
 
-  /** The time until this worker may take the Lease over if its holder does not renew it; infinite if nobody holds it. */
+  /** The time until this worker may take the Lease over if its holder does not renew it; infinite if it has no holder. */
   get #expiresInMs(): number {
     if (this.#seen?.holder === undefined) return Number.POSITIVE_INFINITY;
     return LEASE_MS - (this.#options.clock.monotonicMs() - this.#seen.sinceMs);

@@ -24,7 +24,7 @@ function tick() {
   const now = performance.now();
   const isAway = live.dataset.state === "away";
   for (const time of document.querySelectorAll("time[data-elapsed]")) {
-    // Nobody knows how long a worker is up that does not answer.
+    // A worker that does not answer may have stopped: its uptime is unknown.
     if (isAway && time.closest("header")) continue;
     const text = elapsedText(now - beganAt.get(time)) + time.dataset.suffix;
     if (time.textContent !== text) time.textContent = text;
