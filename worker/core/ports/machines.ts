@@ -14,6 +14,8 @@ export interface Target {
   readonly lockKey?: string | undefined;
   /** One line that says why nothing may be sent to the machine now. */
   readonly paused?: string | undefined;
+  /** Whether the machine is paused now. Cheaper than `locate`. */
+  isPaused?(): boolean;
   readonly terms?: LaunchTerms | undefined;
   /** Whether the worker gives the action its connection. */
   readonly connected: boolean;
@@ -56,9 +58,9 @@ export interface LaunchAccess {
 export interface Machines {
   /** Decides whether and where an action may run. */
   locate(action: Action): Target | Refused;
-  /** Whether an action fails or waits while its machine is out of service. */
   /** The limits that actions with this image share at the machine with others. */
   limitsOf(machine: string | undefined, image: string): readonly StartLimit[];
+  /** Whether an action fails or waits while its machine is out of service. */
   whilePaused(): "fail" | "wait";
   /**
    * Returns a function that redacts a machine's secrets. Rejects if the secrets cannot be read, and with the signal's
