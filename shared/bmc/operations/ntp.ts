@@ -74,7 +74,7 @@ function portOf({ read, write, sleep }: Access<NtpDrivers>, signal: AbortSignal)
 }
 
 /**
- * Sets the time servers, or with none given leaves them, and reads them back. Nothing is sent if they are already
+ * Sets the time servers, or keeps the present ones if none are given, and reads them back. Sends nothing if they are already
  * set.
  */
 export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpReport> {
@@ -144,8 +144,8 @@ function same(a: NtpSettings, b: NtpSettings): boolean {
 }
 
 /**
- * The servers that a BMC lists after the asked ones: those from DHCP stay in the list (ibm-openbmc/bmcweb pull request 314).
- * Undefined if the asked ones are not the first, in their order. Names and IPv6 addresses mean the same in either case.
+ * Returns the servers that the BMC lists after the wanted ones, such as those from DHCP (ibm-openbmc/bmcweb pull request 314).
+ * Undefined if the wanted ones are not the first, in their order. Names and IPv6 addresses are compared without case.
  */
 function othersIn(settings: NtpSettings, asked: NtpSettings): readonly string[] | undefined {
   const listed = settings.servers.filter((server) => server !== "");

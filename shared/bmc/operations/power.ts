@@ -44,7 +44,10 @@ export interface ResetMark {
   readonly running?: boolean;
 }
 
-/** How to power off: at once, by the operating system, or at once if the operating system does not shut down in time. */
+/**
+ * How to power off. `hard`: at once. `soft`: by the operating system. `soft-then-hard`: at once if the operating system does
+ * not shut down in time.
+ */
 export type OffMode = "hard" | "soft" | "soft-then-hard";
 
 /** A request to change a machine's power. */
@@ -379,7 +382,7 @@ async function powerOff(port: PowerPort, request: Extract<PowerRequest, { verb: 
     : `forced, graceful shutdown not possible: ${refusal}`;
 }
 
-/** The result of a graceful shutdown: the refusal if it was refused, and `doubt` if it may have been accepted. */
+/** The result of a graceful shutdown: the `refusal` if it was refused, and the `doubt` if it may have been accepted. */
 interface Graceful {
   readonly refusal: string | undefined;
   readonly doubt: string;
@@ -593,9 +596,9 @@ function noAnswer(name: string, { message }: BmcError): string {
 }
 
 /**
- * Sends a command. A refusal while the state is already right is success; a lost answer is returned, because only the state
- * shows whether the command was carried out. A refusal for the moment, which after an earlier command is every one, has the
- * command, which does no harm twice, sent again until the limit; the state is looked at before.
+ * Sends an idempotent command. A refusal is success if the machine is already in the wanted state. A lost answer is returned as
+ * an error, because only the state shows whether the command was executed. A BMC that is busy, or that refuses after an earlier
+ * command, gets the command again until the limit, each time after a look at the state.
  */
 async function sendOrHold(
   port: PowerPort,
@@ -723,8 +726,8 @@ async function reached(
 }
 
 /**
- * Looks at the state, now and then at growing intervals, until `done` returns true or the time has expired. A reading that
- * moves on resets the interval, so that the confirming one comes soon. `progress` is logged once it has to wait.
+ * Reads the state at growing intervals until `done` returns true or the time has expired. A state that has changed resets the
+ * interval, so that the confirming reading comes soon. Logs `progress` once it has to wait.
  */
 async function watch(
   port: WatchPort,

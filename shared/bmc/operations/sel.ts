@@ -27,8 +27,8 @@ export function unreadEntry(id: string, reason: string): SelEntry {
 /** Options for listing the event log. */
 export interface SelOptions {
   /**
-   * Whether the messages have the names of sensors where the BMC keeps them apart from the log, which costs IPMI up to
-   * one round trip per sensor. Names that cannot be read are left out.
+   * Whether messages contain the names of sensors. IPMI keeps them apart from the log, and reading them costs up to one round
+   * trip per sensor. Names that cannot be read are left out.
    */
   readonly sensorNames?: boolean;
 }
@@ -90,8 +90,8 @@ function portOf({ read, write, sleep, progress }: Access<SelDrivers>, signal: Ab
 }
 
 /**
- * How vendors word the entry that a clearing leaves behind: `event logging sensor 0xf0: log cleared`,
- * `The system event log was cleared`, `IML Cleared (iLO user: admin)`, `SEL cleared`.
+ * Matches the entry that remains after a log was cleared, in the words of several vendors: `event logging sensor 0xf0: log
+ * cleared`, `The system event log was cleared`, `IML Cleared (iLO user: admin)`, `SEL cleared`.
  */
 const CLEARING = /\b(log|sel|iml)\b.{0,40}\bcleared\b/i;
 
