@@ -52,7 +52,7 @@ export async function start(
       throw thrown;
     }
   };
-  const loaded = loadConfig({ flags, env, readFile }, command);
+  const loaded = loadConfig({ flags, env, readFile, actions: own.library.names() }, command);
   if (!loaded.ok || unknown.length > 0) {
     host.stderr.write(problemReport(program, [...unknown, ...(loaded.ok ? [] : loaded.problems)]));
     return failedStart(unreadable);

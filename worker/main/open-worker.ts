@@ -50,7 +50,7 @@ export async function openWorker(
   config: WorkerConfig,
   { log, own, env, state, clock = systemClock, cluster }: WorkerOptions,
 ): Promise<OpenedWorker> {
-  const rules = new RuleFiles(config, env, log);
+  const rules = new RuleFiles(config, env, own.library.names(), log);
   const policy = () => rules.policy;
   const { inventory } = rules;
   const seeing: WorkerObserver[] = [];

@@ -342,7 +342,7 @@ export class Life {
       ...(election && { leadership: election }),
       reload: async () => undefined,
       runtime,
-      checkLaunch: (signal) => runtime.check(signal),
+      checkLaunch: () => runtime.check(),
       executor,
       shutdownGraceMs: 60_000,
     });
