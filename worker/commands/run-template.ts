@@ -54,7 +54,7 @@ export async function runTemplate(
   const { env, stderr } = host;
   const { dryRun, evenIf, hardware, map, task: _task, workflow, ...settingFlags } = flags;
   const isPlan = dryRun === true || isDryRun(env);
-  const loaded = loadConfig({ flags: settingFlags, env }, "run");
+  const loaded = loadConfig({ flags: settingFlags, env, actions: own.library.names() }, "run");
   const access = loaded.ok ? loaded.config : undefined;
   const template = await loadTemplate(path, { hardware, map, workflow }, access);
   const chosen = template.ok ? chooseTasks(template.value, flags["task"]) : template;
