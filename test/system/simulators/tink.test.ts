@@ -25,7 +25,7 @@ it.each([
     const flags = ["--port", "0", "--template", template, "--map", "agent=pbnj", "--namespace", "team-a"];
     const { lines, ended } = await simulate(name, ...flags, "--until-done");
     const transport = connectTinkServer({
-      ...{ server: lines[0]?.["address"] ?? "", tls: false, api: "auto", legacy: legacyServerApi },
+      ...{ server: lines[0]?.["address"] ?? "", tls: false, api: "auto", legacy: legacyServerApi() },
       ...{ clock: systemClock, log: silentLogger, maxBackoffMs: 1_000 },
     });
     const poll = await transport.next("pbnj", never);
