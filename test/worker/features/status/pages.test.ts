@@ -440,6 +440,13 @@ describe("a machine's page", () => {
     expect(JSON.parse(await lab.text("/status.json"))).toMatchObject({ agentIdsInOtherCase: agentIds });
   });
 
+  test("shows mistakes in Workflows", async () => {
+    const problem = { workflow: "default/w", task: "t", action: "power-off", reason: "MODE must be hard" };
+    await using lab = await statusLab({ workflowProblems: () => [problem] });
+
+    expect(shown(await lab.text("/"))).toContain("default/w t / power-off MODE must be hard");
+  });
+
   test("says when the inventory no longer has it", async () => {
     await using lab = await statusLab({ machines: ["node-01"] });
     lab.tell.started(lab.tell.action("a"), "node-01");

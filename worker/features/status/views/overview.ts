@@ -1,3 +1,4 @@
+import type { WorkflowProblem } from "../../../explain/workflow-review.ts";
 import type { AgentIdCase } from "../../../machines/agent-id.ts";
 import { settingsThatDiffer } from "../../shared/drift-seen.ts";
 import type { MachineSourceFacts } from "../../shared/facts.ts";
@@ -111,6 +112,14 @@ export function overview(query: Query, sources: Sources): View {
         MOST_AGENTS,
         "",
       ),
+      some(
+        "workflows-wrong",
+        "Workflows with mistakes",
+        workflowProblemKind,
+        facts.workflowProblems?.() ?? [],
+        MOST_AGENTS,
+        "",
+      ),
       table({ id: "sources-failing", heading: "Machine sources with problems" }, sourceKind, broken, nowMs),
       chartsAndSearch(board.activity(), query, labelKeys.length > 0),
       unknownText(query, machineColumns) || html``,
@@ -136,6 +145,16 @@ const agentCaseKind: Kind<AgentIdCase> = {
   columns: [
     { head: "Named by a Workflow", show: ({ named }) => named },
     { head: "This worker's agent ID", show: ({ polled }) => polled },
+  ],
+};
+
+/** Mistakes that are known before the first command of a Workflow. */
+const workflowProblemKind: Kind<WorkflowProblem> = {
+  id: ({ workflow, task, action }) => rowId(`${workflow}/${task}/${action}`),
+  columns: [
+    { head: "Workflow", show: ({ workflow }) => workflow },
+    { head: "Action", show: ({ task, action }) => `${task} / ${action}` },
+    { head: "Problem", class: "reason", show: ({ reason }) => reason },
   ],
 };
 
