@@ -37,7 +37,7 @@ export function defineDiscover(command: Command): void {
     )
     .option("--namespace <name>", "the namespace of the objects", "tink-system")
     .option(
-      "--output <auto|table|json|rufio>",
+      "--output <auto|table|json|yaml|rufio>",
       "output format; auto is a table on a terminal, else JSON; rufio is Machine and Hardware objects for kubectl apply",
       "auto",
     )

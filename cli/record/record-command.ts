@@ -46,6 +46,9 @@ interface Flags {
   readonly show?: string;
 }
 
+/** Flags with which other commands take several machines. */
+const SEVERAL = ["--machine", "--selector", "--all"];
+
 /** A description with which the connection is read like an action's. */
 const ONLY_CONNECTION: ActionDescription = { name: "record", summary: "", idempotent: true, input: {} };
 
@@ -186,7 +189,12 @@ async function readTarget(
   const [machine, ...others] = strays;
   const words = given.map(({ flag, value }) => (value === undefined ? flag : `${flag}=${value}`));
   const own = parseFlags(action, words, ownFlags);
-  problems.push(...own.problems);
+  const selecting = given.find(({ flag }) => SEVERAL.includes(flag))?.flag;
+  if (selecting === undefined) problems.push(...own.problems);
+  else
+    problems.push(
+      `${selecting} is not possible: a recording is of one BMC, so name one machine of --inventory`,
+    );
   if (others.length > 0) problems.push("an unexpected argument");
   if (machine !== undefined && flags.inventory === undefined) problems.push("a machine needs --inventory");
   if (machine === undefined && flags.inventory !== undefined) problems.push("--inventory needs a machine");

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../../shared/clock.ts";
-import { DRY_RUN, isDryRun } from "../../shared/contract/dry-run.ts";
+import { isDryRun } from "../../shared/contract/dry-run.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
-import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import type { Logger } from "../../shared/logger.ts";
@@ -37,6 +36,7 @@ import { loadTemplate } from "../template/load-template.ts";
 import type { Template, TemplateTask } from "../template/template.ts";
 import type { CommandProcess } from "./command-process.ts";
 import { createLogger, withoutMessages } from "./logger.ts";
+import { TemplatePlan } from "./template-plan.ts";
 
 const COMMAND = "pbnj-worker run";
 
@@ -54,7 +54,7 @@ export async function runTemplate(
   const { env, stderr } = host;
   const { dryRun, evenIf, hardware, map, task: _task, workflow, ...settingFlags } = flags;
   const isPlan = dryRun === true || isDryRun(env);
-  const loaded = loadConfig({ flags: settingFlags, env }, "run");
+  const loaded = loadConfig({ flags: settingFlags, env, actions: own.library.names() }, "run");
   const access = loaded.ok ? loaded.config : undefined;
   const template = await loadTemplate(path, { hardware, map, workflow }, access);
   const chosen = template.ok ? chooseTasks(template.value, flags["task"]) : template;
@@ -89,17 +89,18 @@ export async function runTemplate(
   const policy = () => config.policy;
   const runtime = await openRuntime(config, { log, own, env, policy, cluster, inventory });
   const terminal = terminalSource(host.stdout, live);
+  const composed = composeMachines({
+    use: config,
+    catalogue: own.library,
+    clock: systemClock,
+    inventory,
+    policy,
+    authGate: new AuthGate(),
+    secretCommands: new SecretCommands(),
+    secretNamespace: runtime.secretNamespace,
+  });
   const executor = new Executor({
-    machines: composeMachines({
-      use: config,
-      catalogue: own.library,
-      clock: systemClock,
-      inventory,
-      policy,
-      authGate: new AuthGate(),
-      secretCommands: new SecretCommands(),
-      secretNamespace: runtime.secretNamespace,
-    }),
+    machines: composed,
     runtime,
     journal: new MemoryJournal(),
     log,
@@ -115,8 +116,10 @@ export async function runTemplate(
   // A run keeps no state: the orphans of a killed run are found by their deadline alone.
   void runtime.sweep(() => false, stop.signal).catch(() => undefined);
   const print = (text: string) => void host.stdout.write(`${printable(text)}\n`);
-  if (isPlan)
-    print("dry run: nothing is changed; each action is planned for the present state of its machine");
+  if (isPlan) print("dry run: nothing is changed; power is planned as if the earlier actions had succeeded");
+  const plan = isPlan
+    ? new TemplatePlan(own.library.names(), (action) => composed.locate(action))
+    : undefined;
   let worst: number = EXIT_OK;
   try {
     const actions = actionsToRun(template.value, chosen.value);
@@ -142,7 +145,7 @@ export async function runTemplate(
       return exitCodeOf(before.every(({ rule }) => rule === "pausedMachines") ? "state" : "usage");
     }
     for (const [index, asked] of actions.entries()) {
-      const action = isPlan ? planned(asked, own.library.names()) : asked;
+      const action = plan ? plan.planned(asked) : asked;
       if (typeof action === "string") {
         print(`${asked.taskId} / ${asked.name}  not planned: ${action}`);
         continue;
@@ -151,6 +154,7 @@ export async function runTemplate(
       // If the decision on an action has changed since, it is decided again, as if a server served the action again.
       do outcome = await executor.execute(action, { stop: stop.signal, cancel: stop.signal });
       while (!outcome && !stop.signal.aborted);
+      if (outcome) plan?.learn(action, outcome);
       if (outcome?.ok) continue;
       // A plan reports every problem; its exit code is that of the first one.
       if (!isPlan || stop.signal.aborted) {
@@ -228,19 +232,6 @@ async function problemsBefore(actions: readonly Action[], options: Parameters<ty
     }
   }
   return found;
-}
-
-/** Turns an action into its dry run, or says why there is none. Images of other projects do not know the variable. */
-function planned(action: Action, catalogue: readonly string[]): Action | string {
-  const name = parseImageReference(action.image)?.name ?? "";
-  if (!catalogue.includes(name)) return `${action.image} is not an action of this release`;
-  if (action.command.some((word) => /^--dry-run(=|$)/.test(word))) return "it sets --dry-run itself";
-  return {
-    ...action,
-    environment: { ...action.environment, [DRY_RUN]: "true" },
-    onTimeout: [],
-    onFailure: [],
-  };
 }
 
 /** Rejects a Workflow that a tink server serves or that has already run. */

@@ -38,6 +38,8 @@ export interface LoadConfigInput {
   readonly flags: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readFile?: ReadTextFile;
+  /** The names of all actions; without them, those that the inventory names are not checked. */
+  readonly actions?: readonly string[];
 }
 
 export type Loaded<Config> =
@@ -66,7 +68,7 @@ export interface Rules {
 }
 
 /** Loads the rules for `pbnj-worker policy test`, which reads no secrets from variables or files. */
-export function loadRules({ flags, env, readFile = readTextFile }: LoadConfigInput): Loaded<Rules> {
+export function loadRules({ flags, env, readFile = readTextFile, actions }: LoadConfigInput): Loaded<Rules> {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
   const take = <T>(checked: Checked<T>): T | undefined => {
@@ -81,7 +83,7 @@ export function loadRules({ flags, env, readFile = readTextFile }: LoadConfigInp
   problems.push(...wrong);
   const inventory = take(
     openNamed("inventory", settings.inventory, emptyInventory, given, readFile, (path, text) =>
-      parseInventory({ path, text, env: {}, readFile, alone: true }),
+      parseInventory({ path, text, env: {}, readFile, actions, alone: true }),
     ),
   );
   const policy = take(
@@ -144,7 +146,7 @@ export function examineConfig(input: LoadConfigInput): ExaminedConfig {
 }
 
 function readParts(
-  { flags, env, readFile = readTextFile }: LoadConfigInput,
+  { flags, env, readFile = readTextFile, actions }: LoadConfigInput,
   command: ConfigCommand,
 ): ExaminedConfig {
   const found = {
@@ -194,7 +196,7 @@ function readParts(
     "inventory",
     openNamed("inventory", settings.inventory, emptyInventory, given, readFile, (path, text) => {
       watched.inventory = { path, text };
-      return parseInventory({ path, text, env, readFile });
+      return parseInventory({ path, text, env, readFile, actions });
     }),
   );
   const written = take(

@@ -1,3 +1,4 @@
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { unverified, writeSetting } from "./read-back.ts";
@@ -45,15 +46,15 @@ export const ntpOperations = defineOperations({
   title: "NTP servers",
   methods: (run: Run<NtpDrivers>) => ({
     /** Reads the BMC's time servers. */
-    getNtp: (signal: AbortSignal): Promise<NtpSettings> =>
+    getNtp: (signal: AbortSignal = neverAborted()): Promise<NtpSettings> =>
       run(signal, ({ read }) => read(({ ntp }) => ntp.read(signal))),
 
     /** Sets the time servers and reads them back; without servers, the present ones stay. */
-    setNtp: (request: NtpRequest, signal: AbortSignal): Promise<NtpReport> =>
+    setNtp: (request: NtpRequest, signal: AbortSignal = neverAborted()): Promise<NtpReport> =>
       run(signal, (access) => setNtp(portOf(access, signal), request)),
 
     /** What `setNtp` would send. */
-    planNtp: (request: NtpRequest, signal: AbortSignal): Promise<Plan<NtpSettings>> =>
+    planNtp: (request: NtpRequest, signal: AbortSignal = neverAborted()): Promise<Plan<NtpSettings>> =>
       run(signal, (access) => planNtp(portOf(access, signal), request)),
   }),
   check: async ({ read }, signal) => ok(describeNtp(await read(({ ntp }) => ntp.read(signal)))),

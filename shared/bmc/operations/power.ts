@@ -3,6 +3,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import type { PowerState } from "../../contract/vocabulary.ts";
 import { defined } from "../../defined.ts";
 import { formatSeconds } from "../../duration.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok, warning } from "./finding.ts";
 import { BackgroundWork } from "./follow-task.ts";
@@ -111,11 +112,11 @@ export const powerOperations = defineOperations({
   title: "power",
   methods: (run: Run<PowerDrivers>) => ({
     /** Reads whether the machine is on, off or in an unknown state. */
-    getPower: (signal: AbortSignal): Promise<PowerState> =>
+    getPower: (signal: AbortSignal = neverAborted()): Promise<PowerState> =>
       run(signal, ({ read }) => read(({ power }) => power.read(signal))),
 
     /** Like `getPower`, with the BMC's own word for the state. */
-    describePower: (signal: AbortSignal): Promise<PowerReading> =>
+    describePower: (signal: AbortSignal = neverAborted()): Promise<PowerReading> =>
       run(signal, async (access) => {
         const port = portOf(access, signal);
         const state = await port.read();
@@ -123,13 +124,13 @@ export const powerOperations = defineOperations({
       }),
 
     /** Powers the machine on, off or through a cycle or reset, and waits until the state holds; off is read twice. */
-    setPower: (request: PowerRequest, signal: AbortSignal): Promise<PowerReport> =>
+    setPower: (request: PowerRequest, signal: AbortSignal = neverAborted()): Promise<PowerReport> =>
       run(signal, (access) => setPower(portOf(access, signal), request)),
 
     /** What `setPower` would send. With a state to assume, the present one is not read. */
     planPower: (
       request: PowerRequest,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
       assumed?: PowerState,
     ): Promise<Plan<PowerState>> =>
       run(signal, (access) => {
@@ -138,7 +139,11 @@ export const powerOperations = defineOperations({
       }),
 
     /** Waits until something else has powered the machine on or off; sends nothing. */
-    waitForPower: (target: "on" | "off", timeoutMs: number, signal: AbortSignal): Promise<PowerReport> =>
+    waitForPower: (
+      target: "on" | "off",
+      timeoutMs: number,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<PowerReport> =>
       run(signal, (access) => waitForPower(portOf(access, signal), target, timeoutMs)),
   }),
   check: async ({ read }, signal) => {

@@ -1,5 +1,6 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { answerTo, awaitState, READ_BACK_MS } from "./read-back.ts";
@@ -57,19 +58,19 @@ export const selOperations = defineOperations({
   title: "event log",
   methods: (run: Run<SelDrivers>) => ({
     /** Lists the event log, oldest first. */
-    listSel: (signal: AbortSignal, options: SelOptions = {}): Promise<readonly SelEntry[]> =>
+    listSel: (signal: AbortSignal = neverAborted(), options: SelOptions = {}): Promise<readonly SelEntry[]> =>
       run(signal, async ({ read }) => someOf(await read(({ sel }) => sel.list(signal, options)))),
 
     /** Counts the entries that `listSel` would list, in a few round trips. */
-    countSel: (signal: AbortSignal): Promise<number> =>
+    countSel: (signal: AbortSignal = neverAborted()): Promise<number> =>
       run(signal, ({ read }) => read(({ sel }) => sel.count(signal))),
 
     /** Clears the event log, until no earlier entry is left. */
-    clearSel: (signal: AbortSignal): Promise<SelReport> =>
+    clearSel: (signal: AbortSignal = neverAborted()): Promise<SelReport> =>
       run(signal, (access) => clearSel(portOf(access, signal))),
 
     /** What `clearSel` would send; `before` is the number of entries, undefined if the log cannot be listed. */
-    planClearSel: (signal: AbortSignal): Promise<Plan<number | undefined>> =>
+    planClearSel: (signal: AbortSignal = neverAborted()): Promise<Plan<number | undefined>> =>
       run(signal, (access) => planClearSel(portOf(access, signal))),
   }),
   check: async ({ read }, signal) =>

@@ -26,7 +26,7 @@ it("runs from the command line, prints every change and exits 0 when all succeed
   await once(output, "line");
   const options = { server: lines[0]?.address ?? "", tls: false, api: "auto" } as const;
   const transport = connectTinkServer({
-    legacy: legacyServerApi,
+    legacy: legacyServerApi(),
     ...options,
     clock: systemClock,
     log: silentLogger,

@@ -337,7 +337,7 @@ tasks:
       - {name: off, image: registry.example/power-off:v1, timeout: 30}
       - {name: wrong, image: registry.example/set-boot-device:v1, timeout: 30, environment: {DEVICE: nothing}}
       - {name: foreign, image: registry.example/acme/tool:v1, timeout: 30}
-      - {name: on, image: registry.example/power-cycle:v1, timeout: 30}
+      - {name: on, image: registry.example/power-on:v1, timeout: 30}
 `);
     await using program = new CommandInProcess(
       ["run", file, "--inventory", lab.inventoryFile, ...flags],
@@ -354,7 +354,7 @@ tasks:
     expect(program.stdout).toContain(
       "bmc / foreign  not planned: registry.example/acme/tool:v1 is not an action of this release",
     );
-    expect(program.stdout).toMatch(/bmc \/ on {2}success in .*would/);
+    expect(program.stdout).toMatch(/bmc \/ on {2}success in .*dry run: if off: would send .*"On"/);
     await lab.close();
   });
 });

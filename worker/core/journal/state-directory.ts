@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { access, chmod, constants, readdir, readFile, realpath, stat } from "node:fs/promises";
+import { access, chmod, constants, readdir, readFile, realpath, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
@@ -64,6 +64,8 @@ export async function openStateDirectory(given: string, clock: Clock = systemClo
       async verify() {
         await lock.verify().catch((thrown: unknown) => Promise.reject(lockProblemOf(path, thrown)));
       },
+      /** Rejects with a `StateDirectoryProblem` if nothing can be written. */
+      probe: () => probe(path),
       /** Checks the lock until `stop` aborts. Resolves to a problem if another worker takes over the directory. */
       untilLost: (stop: AbortSignal, log: Logger) => untilLost(lock, path, { clock, log }, stop),
       close: () => lock.release(),
@@ -95,6 +97,21 @@ async function close(path: string): Promise<void> {
 /** Whether the folder has only the worker's files. The operator may have named a shared folder, such as /var/lib. */
 async function holdsNothingElse(path: string): Promise<boolean> {
   return (await readdir(path)).every((name) => OWN_NAMES.test(name));
+}
+
+/** Room for the journal entry of an action. */
+const PROBE_BYTES = 64 * 1_024;
+
+async function probe(path: string): Promise<void> {
+  const file = join(path, "state.json.probe");
+  try {
+    // Blocks are allocated with the sync at the latest.
+    await replaceTextFile(file, "x".repeat(PROBE_BYTES), new SyncedFolder(path));
+  } catch (thrown) {
+    throw problemOf(`the state directory ${path} cannot be written`, thrown);
+  } finally {
+    await rm(file, { force: true }).catch(() => undefined);
+  }
 }
 
 async function untilLost(

@@ -3,7 +3,7 @@ import type { Logger } from "../../../shared/logger.ts";
 import type { ActionId, WorkflowMember } from "../../core/action/action.ts";
 import type { Wake, Waking } from "../../core/ports/source.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
-import { KINDS, nameOfKey } from "../../kubernetes/client/kinds.ts";
+import { KINDS, keyOf, nameOfKey } from "../../kubernetes/client/kinds.ts";
 import { WatchedObjects } from "../../kubernetes/client/watched-objects.ts";
 import { ObjectIndex } from "../../kubernetes/controller/object-index.ts";
 import { Deletions } from "./deletions.ts";
@@ -14,6 +14,8 @@ export interface WakeUpOptions {
   readonly namespace?: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Called with each Workflow before its first action has run, as often as it changes. Must not throw. */
+  readonly onPending?: (object: unknown, workflowId: string) => void;
   readonly random?: () => number;
 }
 
@@ -46,14 +48,18 @@ export class WakeUp implements Waking {
 
   constructor(options: WakeUpOptions) {
     this.#options = options;
-    const { cluster, namespace, clock, log } = options;
+    const { cluster, namespace, clock, log, onPending } = options;
     this.#workflows = new WatchedObjects<WatchedWorkflow>({
       cluster,
       kind: KINDS.workflow,
       selection: { namespace },
       clock,
       log,
-      project: watchedWorkflow,
+      project(object, name) {
+        const watched = watchedWorkflow(object);
+        if (watched.isPending) onPending?.(object, keyOf(name));
+        return watched;
+      },
       onState: ({ kind }) => {
         if (kind === "failing") this.#wakeAll();
       },
@@ -93,6 +99,11 @@ export class WakeUp implements Waking {
   /** The agent IDs of all tasks of unfinished Workflows. */
   named(): Iterable<string> {
     return this.#open.values();
+  }
+
+  /** Whether a Workflow exists and is unfinished. */
+  isOpen(workflowId: string): boolean {
+    return (this.#find(workflowId)?.workers.length ?? 0) > 0;
   }
 
   blocking(agentId: string): number {
