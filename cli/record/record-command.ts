@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { type Command, Option } from "commander";
 import { catalogue, loadAction } from "../../actions/catalogue.ts";
 import { fieldGroups, parseFlags } from "../../actions/harness/input/flags.ts";
+import { openStdin } from "../../actions/harness/input/hidden-input.ts";
 import { type ActionDescription, flagOf } from "../../actions/harness/input/input.ts";
 import { type ActionInput, readInput } from "../../actions/harness/input/read-input.ts";
 import { replaceFile } from "../../actions/harness/input/replace-file.ts";
@@ -201,7 +202,10 @@ async function readTarget(
   const values = { ...own.meant, ...own.values };
   const sources = { env: process.env as Readonly<Record<string, string>>, flags: values, signal };
   if (machine === undefined || flags.inventory === undefined) {
-    const read = await readInput(action, { ...sources, stdin: () => process.stdin });
+    const read = await readInput(action, {
+      ...sources,
+      stdin: () => openStdin(process.stdin, process.stderr),
+    });
     if (!read.ok) problems.push(...read.problems);
     return { input: read.ok ? read.input : undefined, what: read.ok ? read.input.connection.host : "" };
   }

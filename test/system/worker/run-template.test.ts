@@ -65,6 +65,32 @@ test.each(["node-01", "node-03"])("the example template runs through on %s and e
   await lab.close();
 });
 
+test("prints one JSON value for programs, with what was not run", async () => {
+  const lab = await startLab({ times: QUICK });
+  machineOf(lab, "node-01").do("off");
+  await using program = new CommandInProcess([
+    ...["run", await template(TWO_TASKS), "--map", "machine=node-01", "--inventory", lab.inventoryFile],
+    ...["--output", "json"],
+  ]);
+
+  const { code } = await program.ended;
+  await lab.close();
+
+  expect(code).not.toBe(0);
+  expect(JSON.parse(program.stdout)).toEqual({
+    template: "two",
+    dryRun: false,
+    actions: [
+      expect.objectContaining({ task: "look", action: "status", state: "success", exitCode: 0 }),
+      expect.objectContaining({ task: "break", action: "reset", state: "failed", class: "state" }),
+      {
+        ...{ task: "break", action: "never", state: "pending" },
+        ...{ agentId: "pbnj-node-01", image: "registry.example/power-off:v1" },
+      },
+    ],
+  });
+});
+
 test.each([["run"], ["policy", "test"]])(
   "%s %s finds the Workflow in the cluster that the configuration file names",
   async (...command) => {
