@@ -190,12 +190,15 @@ async function readTarget(
   const [machine, ...others] = strays;
   const words = given.map(({ flag, value }) => (value === undefined ? flag : `${flag}=${value}`));
   const own = parseFlags(action, words, ownFlags);
-  const selecting = given.find(({ flag }) => SEVERAL.includes(flag))?.flag;
-  if (selecting === undefined) problems.push(...own.problems);
-  else
-    problems.push(
-      `${selecting} is not possible: a recording is of one BMC, so name one machine of --inventory`,
-    );
+  // Without an inventory, --machine only names the machine of the connection.
+  const several = flags.inventory === undefined ? SEVERAL.filter((flag) => flag !== "--machine") : SEVERAL;
+  const selecting = given.find(({ flag }) => several.includes(flag))?.flag;
+  if (selecting !== undefined || (others.length > 0 && flags.inventory !== undefined)) {
+    const what = selecting ?? "more than one machine";
+    problems.push(`${what} is not possible: a recording is of one BMC, so name one machine of --inventory`);
+    return { input: undefined, what: "" };
+  }
+  problems.push(...own.problems);
   if (others.length > 0) problems.push("an unexpected argument");
   if (machine !== undefined && flags.inventory === undefined) problems.push("a machine needs --inventory");
   if (machine === undefined && flags.inventory !== undefined) problems.push("--inventory needs a machine");

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../../shared/clock.ts";
 import { DRY_RUN, isDryRun } from "../../shared/contract/dry-run.ts";
+import { connectionGiven } from "../../shared/contract/given.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import { parseImageReference } from "../../shared/contract/image-reference.ts";
 import { DATA_FORMATS, type DataFormat, formatData, isDataFormat } from "../../shared/data-format.ts";
@@ -131,11 +132,18 @@ export async function runTemplate(
       inventory,
       ...ruleSettings(config),
     };
-    for (const { source, message } of misspeltAgentIds(actions, config.agentIdPattern, inventory)) {
+    const misspelt = (asked: readonly Action[]) => misspeltAgentIds(asked, config.agentIdPattern, inventory);
+    const lost = isPlan ? [] : actions.filter(isFoundByAgentId);
+    for (const { source, message } of misspelt(actions.filter((action) => !lost.includes(action)))) {
       log.warn({ source }, message);
     }
     // A plan reports each problem at its action.
-    const before = isPlan ? [] : await problemsBefore(actions, known);
+    const before = isPlan
+      ? []
+      : [
+          ...misspelt(lost).map((problem) => ({ rule: "machine", problem })),
+          ...(await problemsBefore(actions, known)),
+        ];
     if (before.length > 0) {
       stderr.write(
         problemReport(
@@ -220,6 +228,11 @@ function titleOf({ taskId, name }: { readonly taskId: string; readonly name: str
 
 function ruleSettings({ agentIdPattern, runtime }: WorkerConfig) {
   return { agentIdPattern, runtime: runtime.kind };
+}
+
+/** Whether only its agent ID names the machine of an action: a misspelt one leaves it without a machine. */
+function isFoundByAgentId(action: Action): boolean {
+  return action.environment["MACHINE"] === undefined && connectionGiven(action).length === 0;
 }
 
 /**

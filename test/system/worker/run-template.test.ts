@@ -266,6 +266,7 @@ test("mistakes of later actions are named before the first one runs", async () =
 
   expect(code).toBe(2);
   expect(program.stdout).toBe("");
+  expect(program.stderr).toContain("no machine has the agent ID pbjn-node-01, did you mean pbnj-node-01?");
   expect(program.stderr).toContain("TIMEOTU is not an input of power-status: did you mean TIMEOUT?");
   expect(program.stderr).toContain('look / status: TIMEOUT "10 secnds" is not a duration');
   expect(program.stderr).toMatch(
