@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../../shared/clock.ts";
-import { DRY_RUN, isDryRun } from "../../shared/contract/dry-run.ts";
-import { connectionGiven } from "../../shared/contract/given.ts";
+import { isDryRun } from "../../shared/contract/dry-run.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
-import { parseImageReference } from "../../shared/contract/image-reference.ts";
+import { connectionGiven } from "../../shared/contract/given.ts";
 import { DATA_FORMATS, type DataFormat, formatData, isDataFormat } from "../../shared/data-format.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
@@ -40,6 +39,7 @@ import { loadTemplate } from "../template/load-template.ts";
 import type { Template, TemplateTask } from "../template/template.ts";
 import type { CommandProcess } from "./command-process.ts";
 import { createLogger, withoutMessages } from "./logger.ts";
+import { TemplatePlan } from "./template-plan.ts";
 
 const COMMAND = "pbnj-worker run";
 
@@ -95,17 +95,18 @@ export async function runTemplate(
   const runtime = await openRuntime(config, { log, own, env, policy, cluster, inventory });
   const report = new RunReport(host.stdout, isDataFormat(output) ? output : undefined, live);
   const terminal = terminalSource(report);
+  const composed = composeMachines({
+    use: config,
+    catalogue: own.library,
+    clock: systemClock,
+    inventory,
+    policy,
+    authGate: new AuthGate(),
+    secretCommands: new SecretCommands(),
+    secretNamespace: runtime.secretNamespace,
+  });
   const executor = new Executor({
-    machines: composeMachines({
-      use: config,
-      catalogue: own.library,
-      clock: systemClock,
-      inventory,
-      policy,
-      authGate: new AuthGate(),
-      secretCommands: new SecretCommands(),
-      secretNamespace: runtime.secretNamespace,
-    }),
+    machines: composed,
     runtime,
     journal: new MemoryJournal(),
     log,
@@ -121,7 +122,10 @@ export async function runTemplate(
   // A run keeps no state: the orphans of a killed run are found by their deadline alone.
   void runtime.sweep(() => false, stop.signal).catch(() => undefined);
   if (isPlan)
-    report.say("dry run: nothing is changed; each action is planned for the present state of its machine");
+    report.say("dry run: nothing is changed; power is planned as if the earlier actions had succeeded");
+  const plan = isPlan
+    ? new TemplatePlan(own.library.names(), (action) => composed.locate(action))
+    : undefined;
   let worst: number = EXIT_OK;
   try {
     const actions = actionsToRun(template.value, chosen.value);
@@ -154,7 +158,7 @@ export async function runTemplate(
       return exitCodeOf(before.every(({ rule }) => rule === "pausedMachines") ? "state" : "usage");
     }
     for (const [index, asked] of actions.entries()) {
-      const action = isPlan ? planned(asked, own.library.names()) : asked;
+      const action = plan ? plan.planned(asked) : asked;
       if (typeof action === "string") {
         report.skip(asked, `not planned: ${action}`);
         continue;
@@ -163,7 +167,10 @@ export async function runTemplate(
       // If the decision on an action has changed since, it is decided again, as if a server served the action again.
       do outcome = await executor.execute(action, { stop: stop.signal, cancel: stop.signal });
       while (!outcome && !stop.signal.aborted);
-      if (outcome) report.end(asked, outcome);
+      if (outcome) {
+        plan?.learn(action, outcome);
+        report.end(asked, outcome);
+      }
       if (outcome?.ok) continue;
       // A plan reports every problem; its exit code is that of the first one.
       if (!isPlan || stop.signal.aborted) {
@@ -247,19 +254,6 @@ async function problemsBefore(actions: readonly Action[], options: Parameters<ty
     }
   }
   return found;
-}
-
-/** Turns an action into its dry run, or says why there is none. Images of other projects do not know the variable. */
-function planned(action: Action, catalogue: readonly string[]): Action | string {
-  const name = parseImageReference(action.image)?.name ?? "";
-  if (!catalogue.includes(name)) return `${action.image} is not an action of this release`;
-  if (action.command.some((word) => /^--dry-run(=|$)/.test(word))) return "it sets --dry-run itself";
-  return {
-    ...action,
-    environment: { ...action.environment, [DRY_RUN]: "true" },
-    onTimeout: [],
-    onFailure: [],
-  };
 }
 
 /** Rejects a Workflow that a tink server serves or that has already run. */

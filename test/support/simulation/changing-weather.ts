@@ -4,6 +4,8 @@ import type { Weather } from "./connection.ts";
 export class ChangingWeather implements Weather {
   readonly #random: () => number;
   storms = 0;
+  /** The least latency. */
+  oneWayMs = 1;
 
   constructor(random: () => number) {
     this.#random = random;
@@ -11,7 +13,7 @@ export class ChangingWeather implements Weather {
 
   latencyMs(): number {
     const slow = this.storms > 0 && this.#random() < 0.2 ? 8_000 * this.#random() ** 2 : 0;
-    return 1 + 20 * this.#random() ** 3 + slow;
+    return this.oneWayMs + 20 * this.#random() ** 3 + slow;
   }
 
   losesRequest(): boolean {

@@ -253,10 +253,9 @@ tasks:
 test("mistakes of later actions are named before the first one runs", async () => {
   const lab = await startLab({ times: QUICK });
   const misspelt = await template(
-    TWO_TASKS.replace("timeout: 30}", "timeout: 30, environment: {TIMEOTU: 5s, TIMEOUT: 10 secnds}}").replace(
-      "power-reset",
-      "power-rest",
-    ),
+    TWO_TASKS.replace("timeout: 30}", "timeout: 30, environment: {TIMEOTU: 5s, TIMEOUT: 10 secnds}}")
+      .replace("power-reset", "power-rest")
+      .replace("pbnj-{{", "pbjn-{{"),
   );
   await using program = new CommandInProcess([
     ...["run", misspelt, "--map", "machine=node-01", "--inventory", lab.inventoryFile],
@@ -364,7 +363,7 @@ tasks:
       - {name: off, image: registry.example/power-off:v1, timeout: 30}
       - {name: wrong, image: registry.example/set-boot-device:v1, timeout: 30, environment: {DEVICE: nothing}}
       - {name: foreign, image: registry.example/acme/tool:v1, timeout: 30}
-      - {name: on, image: registry.example/power-cycle:v1, timeout: 30}
+      - {name: on, image: registry.example/power-on:v1, timeout: 30}
 `);
     await using program = new CommandInProcess(
       ["run", file, "--inventory", lab.inventoryFile, ...flags],
@@ -381,7 +380,7 @@ tasks:
     expect(program.stdout).toContain(
       "bmc / foreign  not planned: registry.example/acme/tool:v1 is not an action of this release",
     );
-    expect(program.stdout).toMatch(/bmc \/ on {2}success in .*would/);
+    expect(program.stdout).toMatch(/bmc \/ on {2}success in .*dry run: if off: would send .*"On"/);
     await lab.close();
   });
 });

@@ -56,9 +56,9 @@ export interface LaunchAccess {
 export interface Machines {
   /** Decides whether and where an action may run. */
   locate(action: Action): Target | Refused;
-  /** Whether an action fails or waits while its machine is out of service. */
   /** The limits that actions with this image share at the machine with others. */
   limitsOf(machine: string | undefined, image: string): readonly StartLimit[];
+  /** Whether an action fails or waits while its machine is out of service. */
   whilePaused(): "fail" | "wait";
   /**
    * Returns a function that redacts a machine's secrets. Rejects if the secrets cannot be read, and with the signal's

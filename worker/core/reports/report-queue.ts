@@ -51,7 +51,7 @@ const LEAST_MS = 60 * 60_000;
 /** Time for a report when the worker must stop immediately. */
 const LAST_ATTEMPT_MS = 10_000;
 /** Time for reports when another worker takes over the lead: it leads at once and sends the remaining reports. */
-const HANDOVER_MS = 1_500;
+const HANDOVER_MS = 1_000;
 const NEVER = new AbortController().signal;
 
 /**

@@ -39,14 +39,13 @@ export interface LeaderElectionOptions {
   readonly random?: () => number;
 }
 
-/** The durations of client-go's leader election. */
+/** The durations of client-go's leader election, but for the deadline: it lets a leader lead while each answer takes 6 s. */
 const LEASE_MS = 15_000;
-const RENEW_DEADLINE_MS = 10_000;
+const RENEW_DEADLINE_MS = 12_000;
 const RETRY_MS = 2_000;
 const JITTER = 0.2;
-/** The time limit of a request. Two requests and a pause fit between a renewal and its deadline. */
-const REQUEST_MS = 4_000;
-const RELEASE_MS = 2_000;
+/** The time limit of a request. After one that is never answered, there is time for another one before the deadline. */
+const REQUEST_MS = 8_000;
 const NEVER = new AbortController().signal;
 
 /**
@@ -128,20 +127,19 @@ export class LeaderElection {
     await this.#renewing;
     if (!wasLeading) return;
     try {
+      const release = async (bound: AbortSignal): Promise<void> => {
+        const found = await this.#find(bound);
+        if (found && holderOf(found) === this.#options.identity) await this.#write("", 0, found, bound);
+      };
       await withTimeout(
-        RELEASE_MS,
+        RENEW_DEADLINE_MS,
         NEVER,
-        async (bound) => {
-          const release = async (): Promise<void> => {
-            const found = await this.#find(bound);
-            if (found && holderOf(found) === this.#options.identity) await this.#write("", 0, found, bound);
-          };
+        (bound) =>
           // The last renewal may have reached the API after this worker read the Lease.
-          await release().catch((thrown) => {
+          release(bound).catch((thrown) => {
             if (!isKubernetesError(thrown, "conflict")) throw thrown;
-            return release();
-          });
-        },
+            return release(bound);
+          }),
         clock,
       );
       log.info({ lease }, "leadership released");
@@ -163,7 +161,6 @@ export class LeaderElection {
   /** One attempt to acquire the Lease. */
   async #try(signal: AbortSignal): Promise<boolean> {
     const { identity } = this.#options;
-    const sent = this.#time.now();
     try {
       const found = await this.#find(signal);
       if (found) {
@@ -175,6 +172,7 @@ export class LeaderElection {
         }
         if (holder !== identity) this.#previous = holder;
       }
+      const sent = this.#time.now();
       this.#lease = await this.#write(identity, LEASE_MS, found, signal);
       this.#succeed(sent);
       return this.isLeading;
@@ -189,9 +187,13 @@ export class LeaderElection {
   async #keepRenewing(signal: AbortSignal): Promise<void> {
     const { clock, lease } = this.#options;
     let reason: string | undefined;
+    let attemptedMs = clock.monotonicMs();
     while (!signal.aborted && reason === undefined) {
-      await this.#notifier.wait(Math.min(RETRY_MS, Math.max(this.#remainingMs, 1)), clock, signal);
+      // A slow answer leaves no time for a pause.
+      const pauseMs = Math.min(attemptedMs + RETRY_MS - clock.monotonicMs(), this.#remainingMs);
+      await this.#notifier.wait(Math.max(pauseMs, 1), clock, signal);
       if (signal.aborted) return;
+      attemptedMs = clock.monotonicMs();
       // If the version that this leader wrote can still be renewed, no other worker has led meanwhile.
       const isLastAttempt = this.#remainingMs <= 0;
       reason = await this.#renew(signal);
