@@ -1,7 +1,7 @@
 import { BmcClient, BmcError, Connection, type ConnectionInput } from "@pbnj-worker/bmc";
 
 const given: ConnectionInput = {
-  host: process.env["BMC_HOST"],
+  host: process.env["BMC_HOST"] ?? "",
   username: process.env["BMC_USERNAME"],
   password: process.env["BMC_PASSWORD"],
   providers: ["redfish"],

@@ -1,6 +1,6 @@
 import { defineAction } from "../harness/action.ts";
 import { duration } from "../harness/input/input.ts";
-import { stateTimeout } from "../harness/input/machine-input.ts";
+import { powerInput } from "../harness/input/machine-input.ts";
 import { runPower } from "../harness/run/dry-run.ts";
 
 export default defineAction({
@@ -13,7 +13,7 @@ export default defineAction({
       description: "How long the machine stays off; 0 uses the BMC's own power cycle, if it has one",
       default: "0",
     }),
-    stateTimeout,
+    ...powerInput,
   },
   run: (context) => {
     const { offDuration, stateTimeout: timeoutMs } = context.input;

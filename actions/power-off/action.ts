@@ -1,6 +1,6 @@
 import { defineAction } from "../harness/action.ts";
 import { choice, duration } from "../harness/input/input.ts";
-import { stateTimeout } from "../harness/input/machine-input.ts";
+import { powerInput } from "../harness/input/machine-input.ts";
 import { runPower } from "../harness/run/dry-run.ts";
 
 export default defineAction({
@@ -19,7 +19,7 @@ export default defineAction({
       description: "Time limit for a graceful shutdown",
       default: "60s",
     }),
-    stateTimeout,
+    ...powerInput,
   },
   run: (context) => {
     const { mode, softTimeout, stateTimeout: timeoutMs } = context.input;

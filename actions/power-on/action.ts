@@ -1,11 +1,11 @@
 import { defineAction } from "../harness/action.ts";
-import { stateTimeout } from "../harness/input/machine-input.ts";
+import { powerInput } from "../harness/input/machine-input.ts";
 import { runPower } from "../harness/run/dry-run.ts";
 
 export default defineAction({
   name: "power-on",
   summary: "Power a machine on and verify that it is on",
   idempotent: true,
-  input: { stateTimeout },
+  input: powerInput,
   run: (context) => runPower(context, { verb: "on", timeoutMs: context.input.stateTimeout }),
 });

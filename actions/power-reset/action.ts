@@ -1,6 +1,6 @@
 import { defineAction } from "../harness/action.ts";
 import { boolean } from "../harness/input/input.ts";
-import { stateTimeout } from "../harness/input/machine-input.ts";
+import { powerInput } from "../harness/input/machine-input.ts";
 import { runPower } from "../harness/run/dry-run.ts";
 
 export default defineAction({
@@ -13,7 +13,7 @@ export default defineAction({
       description: "Power the machine on if it is off, instead of failing",
       default: "false",
     }),
-    stateTimeout,
+    ...powerInput,
   },
   run: (context) => {
     const { onIfOff, stateTimeout: timeoutMs } = context.input;

@@ -5,6 +5,7 @@ import { createInterface } from "node:readline";
 import { type Command, Option } from "commander";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import { defined } from "../../shared/defined.ts";
+import { openProgressLines } from "../../shared/progress-lines.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { printable, programLine } from "../../shared/printable.ts";
 import { formatTable } from "../../shared/table.ts";
@@ -109,7 +110,12 @@ async function run(settings: LabSettings, programFile: string): Promise<number> 
   let lab: Lab | undefined;
   try {
     server = await startTinkServer({ host, port });
-    lab = await startLab({ ...settings, port: port === 0 ? 0 : port + 1 });
+    const lines = openProgressLines(process.stderr);
+    lab = await startLab({
+      ...settings,
+      port: port === 0 ? 0 : port + 1,
+      onStarted: (started, of) => lines.note("lab", `${started} of ${of} machines started`),
+    }).finally(() => lines.clear());
     const templateFile = join(lab.directory, "network-boot.yaml");
     await writeIfAbsent(templateFile, labTemplate);
     await writeIfAbsent(join(lab.directory, "policy.yaml"), labPolicy);
@@ -117,11 +123,11 @@ async function run(settings: LabSettings, programFile: string): Promise<number> 
     await submit();
     process.stdout.write(`${introduction(lab, server.address, templateFile, commandOf(programFile))}\n`);
     print(server);
-    const lines = process.stdin.isTTY ? createInterface({ input: process.stdin }) : undefined;
-    lines?.on("line", () => void submit().catch((thrown) => complain(thrown)));
-    lines?.once("close", stopped.stop);
+    const entered = process.stdin.isTTY ? createInterface({ input: process.stdin }) : undefined;
+    entered?.on("line", () => void submit().catch((thrown) => complain(thrown)));
+    entered?.once("close", stopped.stop);
     await stopped.promise;
-    lines?.close();
+    entered?.close();
     return EXIT_OK;
   } catch (thrown) {
     complain(thrown);
@@ -149,7 +155,10 @@ async function submitAll(server: TinkServer, lab: Lab, templateFile: string): Pr
   // A suffix for the names, because a worker's journal has the names of earlier runs.
   const run = randomBytes(3).toString("hex");
   for (const { machine } of lab.machines) {
-    server.submit({ name: `${machine.name}-${run}`, template, values: { machine: machine.name } });
+    server.submit({
+      name: `${machine.name}-${run}`,
+      ...{ template, file: templateFile, values: { machine: machine.name } },
+    });
   }
 }
 

@@ -31,6 +31,8 @@ export interface LabOptions {
   readonly port?: number;
   /** The folder for the files. Defaults to a temporary folder, which `close` removes. */
   readonly directory?: string;
+  /** Called when another machine listens. */
+  readonly onStarted?: (started: number, of: number) => void;
   /** How long the machines take. Real hardware takes time, but tests need not. */
   readonly times?: MachineTimes;
 }
@@ -64,7 +66,7 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
     const certificatesFile = join(directory, "certificates.json");
     const certificates = await readKeptCertificates(certificatesFile);
     const login = { username: USERNAME, password, certificateFor: certificates.of };
-    const { recordings, speed = 1 } = options;
+    const { recordings, speed = 1, onStarted } = options;
     const names = recordedNames(recordings ?? []);
     for (let index = 0; index < (recordings?.length ?? count); index += 1) {
       const own = { host, port: port === 0 ? 0 : port + index, ...login, times };
@@ -74,6 +76,7 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
           ? startMachine({ ...own, index, faults })
           : startRecordedMachine({ ...own, file, name: names[index] ?? file, speed })),
       );
+      onStarted?.(machines.length, recordings?.length ?? count);
     }
     await write(certificatesFile, certificates.text());
     const reached = WILDCARDS[host] ?? host;

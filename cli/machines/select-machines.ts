@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { catalogue } from "../../actions/catalogue.ts";
 import { INVENTORY_FLAGS } from "../../actions/inventory-flags.ts";
 import { parseArguments } from "../../shared/contract/given.ts";
 import { defined } from "../../shared/defined.ts";
@@ -164,7 +165,10 @@ export function unknownMachineProblems(
 export function readInventory(path: string, problems: string[]): Inventory | undefined {
   const text = inventoryText(path, problems);
   if (text === undefined) return undefined;
-  const parsed = parseInventory({ path, text, env: process.env, readFile: readTextFile });
+  const parsed = parseInventory({
+    ...{ path, text, env: process.env, readFile: readTextFile },
+    actions: catalogue,
+  });
   if (parsed.ok) return parsed.value;
   problems.push(...parsed.problems.map(formatProblem));
   return undefined;

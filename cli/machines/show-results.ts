@@ -1,10 +1,11 @@
 import type { Action } from "../../actions/harness/action.ts";
 import { commonInput } from "../../actions/harness/input/common-input.ts";
-import { messageOf, resultLine, sentenceOf } from "../../actions/harness/result/write-result.ts";
+import { messageOf, sentenceOf } from "../../actions/harness/result/write-result.ts";
 import { writeText } from "../../actions/harness/result/write-text.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import { givenValue } from "../../shared/contract/given.ts";
 import type { ActionResult } from "../../shared/contract/result.ts";
+import { formatEntry, isDataFormat } from "../../shared/data-format.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import type { ProgressLines } from "../../shared/progress-lines.ts";
 import { formatTable } from "../../shared/table.ts";
@@ -40,11 +41,7 @@ export function openOutput(
     if (format === "text") {
       const table = machines.length === 1 && result.data !== undefined && action.table?.(result.data);
       await write(`${table ? `${table}\n\n` : ""}${sentence}\n`);
-    } else if (format === "json") await write(resultLine(result));
-    else if (format === "yaml") {
-      const { stringify } = await import("yaml");
-      await write(`---\n${stringify(result, { lineWidth: 0 })}`);
-    }
+    } else if (isDataFormat(format)) await write(await formatEntry(format, result));
   };
   return {
     /** Adds a result and resolves to its exit code. `by` is the signal that cancelled the action. */

@@ -4,6 +4,7 @@ import type { Connection } from "../contract/connection.ts";
 import type { NameOption } from "../contract/name-option.ts";
 import type { SessionProvider } from "../contract/vocabulary.ts";
 import { type Logger, silentLogger } from "../logger.ts";
+import { neverAborted } from "../never-aborted.ts";
 import { raceAbort } from "../race-abort.ts";
 import { type Tracer, untraced } from "../tracing/tracer.ts";
 import type { WireTap } from "../tracing/wire-tap.ts";
@@ -57,7 +58,7 @@ const WithOperations = class {} as new () => OperationMethods;
 
 /**
  * One BMC. The first operation opens a session with the first provider that answers; sessions are kept until `close`, which must
- * always be called. Operations run one at a time and take an `AbortSignal`. All errors are `BmcError`s whose message begins with the
+ * always be called. Operations run one at a time and take an `AbortSignal`, which may be left out. All errors are `BmcError`s whose message begins with the
  * provider it comes from; an aborted signal rejects with class `cancelled`. What none of the providers can do is `unsupported`,
  * before anything is changed.
  * @example
@@ -131,17 +132,17 @@ export class BmcClient extends WithOperations {
   }
 
   /** Opens a session if there is none. Without a hint, this proves the credentials. Sends nothing else. */
-  open(signal: AbortSignal): Promise<SessionDescription> {
+  open(signal: AbortSignal = neverAborted()): Promise<SessionDescription> {
     return this.#run("power", signal, ({ read }) => read(async (session) => describeSession(session)));
   }
 
   /** Checks whether the operations of a driver would work. It only reads. */
-  check(driver: DriverName, signal: AbortSignal): Promise<Finding> {
+  check(driver: DriverName, signal: AbortSignal = neverAborted()): Promise<Finding> {
     return this.#run(driver, signal, (access) => checkOf(driver)(access, signal));
   }
 
   /** Whether the BMC offers operations that cannot be tested without side effects; throws `unsupported` if it does not. */
-  getOffer(capability: OfferedCapability, signal: AbortSignal): Promise<Offer> {
+  getOffer(capability: OfferedCapability, signal: AbortSignal = neverAborted()): Promise<Offer> {
     return this.#run(capability, signal, async ({ read }) =>
       (await read((session) => session[capability].offered(signal))) ? "offered" : "unknown",
     );

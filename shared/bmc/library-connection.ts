@@ -3,8 +3,11 @@ import { BmcError } from "../contract/bmc-error.ts";
 import { Connection as Schema } from "../contract/connection.ts";
 import { valueProblems } from "../document/issue-problems.ts";
 
+type Fields = input<typeof Schema>;
+
 /** What `Connection.parse` accepts: text in place of each `Secret`. Only `host` is required, except with `ironic`. */
-export type ConnectionInput = input<typeof Schema>;
+export type ConnectionInput = Fields &
+  ({ readonly host: string } | { readonly ironic: NonNullable<Fields["ironic"]> });
 
 /** How to reach one BMC: what `Connection.parse` returns. */
 export type Connection = ReturnType<typeof Schema.parse>;

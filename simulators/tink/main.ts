@@ -49,6 +49,7 @@ export function serverCommand<F extends Flags>(
       const submissions = await Promise.all(
         flags.template.map(async (file) => ({
           template: await readFile(file, "utf8"),
+          file,
           values: flags.map,
           namespace: flags.namespace,
         })),

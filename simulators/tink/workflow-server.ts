@@ -9,6 +9,8 @@ export interface Submission {
   /** The namespace. Defaults to `default`. */
   readonly namespace?: string;
   readonly template: string;
+  /** The file of the template, for messages. */
+  readonly file?: string;
   readonly values?: Readonly<Record<string, string>>;
 }
 
@@ -55,11 +57,11 @@ export function workflowServer(board: Board, listener: Listener, host: string): 
     get connections() {
       return listener.connections;
     },
-    submit({ name = `workflow-${board.all().length + 1}`, namespace = "default", template, values = {} }) {
+    submit({ name = `workflow-${board.all().length + 1}`, namespace = "default", template, file, values = {} }) {
       const parsed = parseTemplate(template, values);
       if (!parsed.ok) {
-        const lines = parsed.problems.map(({ line, column, message }) => `${line}:${column}: ${message}`);
-        throw new Error(`the template of ${name} is not sound:\n${lines.join("\n")}`);
+        const lines = parsed.problems.map(({ line, column, message }) => `${file ?? "template"}:${line}:${column}: ${message}`);
+        throw new Error(`invalid template of ${name}:\n${lines.join("\n")}`);
       }
       const workflow = createWorkflow(`${namespace}/${name}`, parsed.template);
       board.add(workflow);

@@ -125,6 +125,16 @@ describe.concurrent.each(TESTED_PROVIDERS)("a dry run via %s", (provider) => {
   });
 });
 
+it("a power state that is assumed without a dry run is refused, and nothing is sent", async () => {
+  await using lab = await actionLab({ machine: { power: "off" } });
+
+  const ended = await runAction("power-on", { env: { ...lab.env("redfish"), ASSUMED_POWER: "off" } });
+
+  expect(ended.code).toBe(2);
+  expect(resultOf(ended).message).toContain("ASSUMED_POWER=off is only for a dry run");
+  expect(lab.writes()).toEqual([]);
+});
+
 describe.concurrent("a dry run of virtual media", () => {
   it.each([
     {

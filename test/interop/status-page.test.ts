@@ -189,6 +189,22 @@ describeWithProgram("chromium", "the status page in a browser", () => {
     expect([first, main, focused]).toEqual(["skip", "main", "R node-01"]);
   });
 
+  test("shows a rack that is new since it was opened, and no longer one that is gone", {
+    timeout: SLOW_TEST_MS,
+  }, async () => {
+    const rack = { name: "r1" };
+    const machineLabels = () => ({ rack: rack.name });
+    await using lab = await statusLab({ clock: systemClock, machineLabels });
+    const { page } = await open(lab, "/?group=rack");
+    await untilLive(page);
+
+    rack.name = "r2";
+    lab.setMachines(["node-01", "node-02"]);
+    await page.locator("#machines-r2 li").nth(1).waitFor();
+
+    expect(await page.locator(".part:visible").count()).toBe(1);
+  });
+
   test("says when the worker is no longer there", { timeout: SLOW_TEST_MS }, async () => {
     await using lab = await statusLab({ clock: systemClock });
     const { page } = await open(lab, "/");
@@ -237,7 +253,41 @@ describeWithProgram("chromium", "the status page in a browser", () => {
       expect(complaints).toEqual([]);
     },
   );
+
+  test.each([380, 800, 1_280])(
+    "cuts no text and no long name, %d pixels wide",
+    {
+      timeout: SLOW_TEST_MS,
+    },
+    async (width) => {
+      const names = Array.from({ length: 30 }, (_, index) => `node-${index}`);
+      const long = "gpu-training-node-with-a-long-name-17.dc4.example.org";
+      const machines = [long, "計算機-0003", ...names];
+      const machineLabels = () => ({ rack: "a-rack-with-a-long-name-in-row-12" });
+      await using lab = await statusLab({ clock: systemClock, machines, machineLabels });
+      const message = `HTTP 500 /redfish/v1/${"Systems/System.Embedded.1/".repeat(5)}`;
+      for (const name of machines.slice(0, 9)) lab.tell.whole(lab.tell.action(name), name, failed);
+      lab.tell.whole(lab.tell.action(`${long}-2`), long, { ...failed, message });
+      lab.tell.started(lab.tell.action("running", { workflowId: `default/${long}` }), names[20]);
+      lab.tell.failing(`pbnj-${long}`);
+
+      const paths = ["/", "/?group=rack", "/machines", "/actions", "/agent-ids", `/machines/${long}`];
+      for (const path of paths) {
+        const { page } = await open(lab, path, { viewport: { width, height: 900 } });
+        await untilLive(page);
+        expect([path, await page.evaluate(CUT_TEXTS)]).toEqual([path, []]);
+      }
+    },
+  );
 });
+
+/** What a reader cannot see whole, on the right of the page or in an element that hides it; screen readers' texts are 1 pixel wide. */
+const CUT_TEXTS = `[...document.querySelectorAll("main *")].flatMap((element) => {
+  const { right, width } = element.getBoundingClientRect();
+  const hides = getComputedStyle(element).overflowX !== "visible" && element.clientWidth > 1;
+  const isCut = (width > 1 && right > innerWidth) || (hides && element.scrollWidth > element.clientWidth);
+  return isCut ? [element.tagName + " " + element.textContent] : [];
+})`;
 
 /** PNG, RFC 2083: what its header says, how many different bytes its pixels have, and the first of them. */
 async function readPicture(path: string) {

@@ -1,3 +1,5 @@
+import { stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import type { LogLevel } from "../../shared/logger.ts";
@@ -14,6 +16,7 @@ import type { Worker } from "../core/lanes/worker.ts";
 import { filesOpenToAll } from "../document/open-to-all.ts";
 import { problemReport } from "../document/problem-report.ts";
 import type { Cluster } from "../kubernetes/client/cluster.ts";
+import { isKubernetesError } from "../kubernetes/client/kubernetes-error.ts";
 import { loadConfig } from "../main/load-config.ts";
 import { openCluster } from "../main/open-cluster.ts";
 import { type OpenedWorker, openWorker } from "../main/open-worker.ts";
@@ -49,7 +52,7 @@ export async function start(
       throw thrown;
     }
   };
-  const loaded = loadConfig({ flags, env, readFile }, command);
+  const loaded = loadConfig({ flags, env, readFile, actions: own.library.names() }, command);
   if (!loaded.ok || unknown.length > 0) {
     host.stderr.write(problemReport(program, [...unknown, ...(loaded.ok ? [] : loaded.problems)]));
     return failedStart(unreadable);
@@ -85,9 +88,9 @@ export async function start(
     return failedStart(thrown);
   }
   const { worker, journal } = opened;
-  const denied = await deniedRuntime(opened);
+  const denied = await launchProblem(opened, config);
   if (denied !== undefined) {
-    host.stderr.write(programLine(program, `${denied}. Fix: add the worker's user to the socket's group`));
+    host.stderr.write(programLine(program, denied));
     await opened.flush({ stateLost: false });
     await state.close();
     return EXIT_TEMPORARY_FAILURE;
@@ -137,16 +140,34 @@ export async function start(
 }
 
 /**
- * Resolves to the reason why the runtime denies access. An unavailable runtime may become available while the worker waits;
- * a missing permission must be granted by the operator.
+ * Resolves to the reason why no action can be launched until the operator changes something, with the fix. Undefined for an
+ * engine or a cluster that is unavailable: the worker waits for it without polling.
  */
-async function deniedRuntime(opened: OpenedWorker): Promise<string | undefined> {
+async function launchProblem(opened: OpenedWorker, config: WorkerConfig): Promise<string | undefined> {
   try {
     await opened.checkRuntime(AbortSignal.timeout(CHECK_MS));
     return undefined;
   } catch (thrown) {
-    return isPermissionDenied(thrown) ? textOf(thrown) : undefined;
+    if (thrown instanceof StateDirectoryProblem) return thrown.message;
+    const { kind } = config.runtime;
+    const isLasting =
+      kind === "process" || isPermissionDenied(thrown) || (await hasNoFolder(thrown, config.runtime));
+    if (!isLasting) return undefined;
+    const { runtimeFailure } = await import("../doctor/check-runtime.ts");
+    const { detail, remedy } = await runtimeFailure(config.runtime, thrown);
+    // The message of missing rights names them and how to grant them.
+    return kind === "kubernetes" ? detail : `${detail}. Fix: ${remedy}`;
   }
+}
+
+/** Whether the folder of the engine's socket is missing, which no start of the engine creates for this process. */
+async function hasNoFolder(thrown: unknown, runtime: WorkerConfig["runtime"]): Promise<boolean> {
+  const isAbsent = hasCode(thrown, new Set(["ENOENT", "ENOTDIR"]));
+  if (!isAbsent || runtime.kind !== "docker" || runtime.engine.socketPath === undefined) return false;
+  return stat(dirname(runtime.engine.socketPath)).then(
+    () => false,
+    () => true,
+  );
 }
 
 /** The paths of the files with secrets that the worker's own servers use. */
@@ -214,10 +235,15 @@ const TEMPORARY_CODES = new Set(
 /** SQLite's primary result codes: busy, no memory, read-only, I/O error, disk full. */
 const TEMPORARY_SQLITE_CODES = new Set([5, 7, 8, 10, 13]);
 
-/** Whether the system denies access. Checks the causes as well. */
+/** Whether the system or the cluster denies access. */
 function isPermissionDenied(thrown: unknown): boolean {
+  return isKubernetesError(thrown, "forbidden") || hasCode(thrown, DENIED_CODES);
+}
+
+/** Whether an error has one of these codes. Checks the causes as well. */
+function hasCode(thrown: unknown, codes: ReadonlySet<string>): boolean {
   if (!(thrown instanceof Error)) return false;
-  return ("code" in thrown && DENIED_CODES.has(String(thrown.code))) || isPermissionDenied(thrown.cause);
+  return ("code" in thrown && codes.has(String(thrown.code))) || hasCode(thrown.cause, codes);
 }
 
 const DENIED_CODES = new Set(["EACCES", "EPERM"]);

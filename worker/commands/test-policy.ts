@@ -34,7 +34,7 @@ export async function testPolicy(
   host: CommandProcess,
 ): Promise<number> {
   const { hardware, map, namespace: inNamespace, output: asked, workflow, ...settingFlags } = flags;
-  const loaded = loadRules({ flags: settingFlags, env: host.env });
+  const loaded = loadRules({ flags: settingFlags, env: host.env, actions: own.library.names() });
   const access = loaded.ok ? loaded.config.settings : undefined;
   const template = await loadTemplate(path, { hardware, map, workflow }, access);
   const ofTemplate = template.ok ? template.value.workflow?.namespace : undefined;

@@ -23,11 +23,20 @@ export async function checkRuntime(
     return okFinding("runtime", config.kind === "docker" ? found + whyThisOne(why) : found, subject);
   } catch (thrown) {
     signal.throwIfAborted();
-    const detail = textOf(thrown);
-    if (config.kind === "kubernetes") return findingOf("pods-not-possible", detail, { subject });
-    if (config.kind !== "docker") return findingOf("actions-absent", detail, { subject });
-    return engineFailure(thrown, config.engine, subject, why);
+    return runtimeFailure(config, thrown, { subject, why });
   }
+}
+
+/** The cause of a failed check, and how to fix it. */
+export async function runtimeFailure(
+  config: RuntimeConfig,
+  thrown: unknown,
+  { subject, why }: { readonly subject?: string; readonly why?: string | undefined } = {},
+): Promise<Finding> {
+  const detail = textOf(thrown);
+  if (config.kind === "kubernetes") return findingOf("pods-not-possible", detail, { subject });
+  if (config.kind !== "docker") return findingOf("actions-absent", detail, { subject });
+  return engineFailure(thrown, config.engine, { subject, why });
 }
 
 /** Says how the engine was selected: several may be installed, and the client on the command line may use another one. */
@@ -38,8 +47,7 @@ function whyThisOne(why: string | undefined): string {
 async function engineFailure(
   thrown: unknown,
   { socketPath = "" }: EngineAddress,
-  subject: string,
-  why: string | undefined,
+  { subject, why }: { readonly subject: string | undefined; readonly why: string | undefined },
 ): Promise<Finding> {
   const cause = causeOf(thrown);
   const facts = cause === "engine-forbidden" ? { how: await howToPermit(socketPath) } : {};

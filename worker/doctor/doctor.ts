@@ -38,7 +38,7 @@ export async function doctor(
   // A reader such as `head` may close the pipe early.
   process.stdout.on("error", () => undefined);
   try {
-    const checks = composeChecks(examine(settingFlags, process.env), options, own);
+    const checks = composeChecks(examine(settingFlags, process.env, own.library.names()), options, own);
     await runChecks(
       checks,
       (findings) => {

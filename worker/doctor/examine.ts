@@ -1,3 +1,4 @@
+import { defined } from "../../shared/defined.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import { readTextFile } from "../../shared/read-text-file.ts";
 import { parseInventory } from "../machines/parse-inventory.ts";
@@ -20,11 +21,13 @@ function isPublic(text: string): boolean {
 export function examine(
   flags: Readonly<Record<string, unknown>>,
   env: Readonly<Record<string, string | undefined>>,
+  actions?: readonly string[],
 ): Examined {
   const read = new Map<string, string>();
   const examined = examineConfig({
     flags,
     env,
+    ...defined({ actions }),
     readFile: (path) => {
       const text = readTextFile(path);
       read.set(path, text);

@@ -1,6 +1,8 @@
 import { X509Certificate } from "node:crypto";
+import type { PeerCertificate } from "node:tls";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { z } from "zod";
+import { findClockProblem } from "../../shared/certificate-clock.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached } from "../../shared/timeout.ts";
 import { CAUSE_NAMES, type CauseName } from "../findings/causes.ts";
@@ -40,8 +42,10 @@ export async function serverFailure(
     shown && ABOUT_CERTIFICATE.has(cause)
       ? ` (for ${shown.names.join(", ")}; issued by ${shown.issuer}; valid ${shown.from} to ${shown.until})`
       : "";
+  const clocks =
+    certificate && OUTSIDE_VALIDITY.has(cause) ? await compareClocks(certificate, server, limits) : "";
   const [, host = server.server, port = ""] = /^(.*):(\d+)$/.exec(server.server) ?? [];
-  return findingOf(cause, `${words}${about}`, {
+  return findingOf(cause, `${words}${about}${clocks}`, {
     subject: server.server,
     facts: {
       host: host.replace(/^\[|\]$/g, ""),
@@ -51,6 +55,22 @@ export async function serverFailure(
       subject: server.clientCertificate === undefined ? "it" : subjectOf(server.clientCertificate),
     },
   });
+}
+
+const OUTSIDE_VALIDITY: ReadonlySet<CauseName> = new Set(["tls-expired", "tls-not-yet-valid"]);
+
+/** What the clocks of both sides say about a certificate that is not valid now. */
+async function compareClocks(
+  { valid_from: from, valid_to: until }: PeerCertificate,
+  server: ServerConfig,
+  limits: RecheckLimits,
+): Promise<string> {
+  const answer = await askOverHttp1(server, limits);
+  const { date } = answer?.headers ?? {};
+  const peerMs = typeof date === "string" ? Date.parse(date) : undefined;
+  const times = { fromMs: Date.parse(from), untilMs: Date.parse(until), nowMs: Date.now(), peerMs };
+  const found = findClockProblem(times, "the server");
+  return found === undefined ? "" : `; ${found.text}`;
 }
 
 type CauseAndWords = readonly [cause: CauseName, words: string];

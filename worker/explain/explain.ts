@@ -30,7 +30,7 @@ interface TrustOptions extends RunOptions {
   readonly unsafeAnyImage: boolean;
 }
 
-interface JudgeOptions extends RunOptions {
+export interface JudgeOptions extends RunOptions {
   readonly catalogue: ActionLibrary;
   readonly clock: Circumstances["clock"];
   readonly inventory: Inventory;

@@ -11,6 +11,7 @@ import type { StateDirectory } from "../core/journal/state-directory.ts";
 import type { LaneChanges } from "../core/lanes/worker.ts";
 import type { Runtime } from "../core/ports/runtime.ts";
 import type { Deletions, Source, Waking } from "../core/ports/source.ts";
+import type { WorkflowReview } from "../explain/workflow-review.ts";
 import type { Finding } from "../findings/finding.ts";
 import type { Cluster } from "../kubernetes/client/cluster.ts";
 import type { ClusterConfig } from "../kubernetes/client/cluster-settings.ts";
@@ -225,6 +226,8 @@ interface RuleServices {
   readonly references: ReferenceRefusal;
   /** Why the policy denies an action at a machine of this name; undefined if it allows the action. */
   readonly refusal: (action: Action, machine: string) => string | undefined;
+  /** Warns about workflows with mistakes before their first command. */
+  readonly review: WorkflowReview;
 }
 
 interface ControlServices {

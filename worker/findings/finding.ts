@@ -55,9 +55,12 @@ export function findingOf(
   };
 }
 
+/** Where the pages are: an installed package has none. */
+const PAGES = "https://github.com/pbnj-worker/pbnj-worker/blob/main/docs/";
+
 /** Returns how to fix a cause. Throws if a fact that the remedy mentions is missing, which is a bug. */
 export function remedyOf(cause: CauseName, facts: Facts = {}): string {
-  return CAUSES[cause].fix.replace(/\{(\w+)\}/g, (_, name: string) => {
+  return CAUSES[cause].fix.replaceAll("docs/", PAGES).replace(/\{(\w+)\}/g, (_, name: string) => {
     const fact = facts[name];
     if (fact === undefined) throw new Error(`the remedy for ${cause} names ${name}, which is not given`);
     return String(fact);

@@ -4,6 +4,7 @@ import { defined } from "../../shared/defined.ts";
 import { type ValueProblem, valueAt, valueProblems } from "../../shared/document/issue-problems.ts";
 import { byLine, type Checked, type Problem } from "../../shared/document/problem.ts";
 import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
+import { nearestName } from "../../shared/nearest-name.ts";
 import { fileProblemOf, type ReadTextFile } from "../../shared/read-text-file.ts";
 import { absoluteEntry } from "./absolute-entry.ts";
 import { entryLockKey } from "./connect-entry.ts";
@@ -29,6 +30,8 @@ export interface InventoryInput {
   /** The variables that `usernameEnv` and similar keys refer to. */
   readonly env: Environment;
   readonly readFile: ReadTextFile;
+  /** The names of all actions, with which those of limits are compared. */
+  readonly actions?: readonly string[] | undefined;
   /** Skips the check of files that the inventory names, for callers that need no secrets. */
   readonly alone?: true;
 }
@@ -54,6 +57,23 @@ export function parseEntries(input: InventoryInput): Checked<readonly MachineEnt
   return parsed.ok ? { ...parsed, value: parsed.value.entries } : parsed;
 }
 
+/** Limits of actions that are probably misspelt, and would hold for nothing. Other projects' actions have other names. */
+function misspeltLimits(
+  { sourceOf }: YamlDocument,
+  limits: readonly LimitRule[],
+  known: readonly string[],
+): readonly Problem[] {
+  return limits.flatMap(({ actions }, limit) =>
+    actions.flatMap((name, index) => {
+      const meant = known.includes(name) ? undefined : nearestName(name, known);
+      if (meant === undefined) return [];
+      const path = ["limits", limit, "actions", index];
+      const message = `${path.join(".")} ${name} is not an action of this release, did you mean ${meant}?`;
+      return [{ source: sourceOf(path), message }];
+    }),
+  );
+}
+
 interface ParsedFile {
   readonly entries: readonly MachineEntry[];
   readonly defaults: unknown;
@@ -71,7 +91,10 @@ function parseFile(input: InventoryInput): Checked<ParsedFile> {
     return { ok: false, problems: byLine(describe(document, [], undefined, problems)) };
   }
   const { defaults, limits, machines, paused: pauses } = file.data;
-  const problems = [...defaultsProblems(document, defaults)];
+  const problems = [
+    ...defaultsProblems(document, defaults),
+    ...misspeltLimits(document, limits, input.actions ?? []),
+  ];
   const warnings: Problem[] = [];
   const entries: MachineEntry[] = [];
   const lines = new Map<string, string>();

@@ -13,6 +13,7 @@ import { type LaneControl, laneFields, Worker } from "../core/lanes/worker.ts";
 import { ActionQueue, ActionSlots, type Locks, MachineLocks } from "../core/queue/action-queue.ts";
 import { StartLimits } from "../core/queue/start-limits.ts";
 import { Executor } from "../core/run/executor.ts";
+import { WorkflowReview } from "../explain/workflow-review.ts";
 import type { FlushTerms } from "../features/feature.ts";
 import { MachineReader } from "../features/machine-reader.ts";
 import type { WorkerFacts } from "../features/shared/facts.ts";
@@ -20,7 +21,7 @@ import { type WorkerObserver, type WorkerObservers, workerObservers } from "../f
 import type { Cluster } from "../kubernetes/client/cluster.ts";
 import { Access } from "../listener/http/access.ts";
 import { type HttpListener, serveHttp } from "../listener/http/http-listener.ts";
-import { polledAgentIds } from "../machines/agent-id.ts";
+import { agentIdsOf, polledAgentIds } from "../machines/agent-id.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
 import { policyRefusal, referenceRefusal } from "../policy/decide.ts";
@@ -49,7 +50,7 @@ export async function openWorker(
   config: WorkerConfig,
   { log, own, env, state, clock = systemClock, cluster }: WorkerOptions,
 ): Promise<OpenedWorker> {
-  const rules = new RuleFiles(config, env, log);
+  const rules = new RuleFiles(config, env, own.library.names(), log);
   const policy = () => rules.policy;
   const { inventory } = rules;
   const seeing: WorkerObserver[] = [];
@@ -62,6 +63,16 @@ export async function openWorker(
   const authGate = new AuthGate(clock);
   const secretCommands = new SecretCommands();
   const reader = new MachineReader({ inventory, actions: own.library, locks, authGate, secretCommands });
+  const review = new WorkflowReview({
+    clock,
+    log,
+    rules: () => ({
+      ...{ policy: policy(), catalogue: own.library, inventory },
+      ...{ agentIdPattern: config.agentIdPattern, runtime: config.runtime.kind },
+    }),
+    polled: () => polledAgentIds(config, inventory),
+    known: () => agentIdsOf(config.fixedAgentIds, config.agentIdPattern, inventory.machines()),
+  });
   const features = await openFeatures({
     config,
     clock,
@@ -74,6 +85,7 @@ export async function openWorker(
       references: referenceRefusal(policy),
       refusal: (action, name) =>
         policyRefusal(policy(), { catalogue: own.library, clock }, action, inventory.find(name) ?? { name }),
+      review,
     },
     control: { journal, observer, isLeading, cluster },
   });
@@ -91,6 +103,10 @@ export async function openWorker(
   const base = await composeRuntime(config, { log, own, env, state, policy, cluster, ...leading });
   const runtime = features.of("runtime").reduce((below, { wrap }) => wrap?.(below) ?? below, base);
   const { secretNamespace } = runtime;
+  const checkLaunch = async (signal: AbortSignal) => {
+    await state.probe();
+    return runtime.check(signal);
+  };
   const limits = new StartLimits(clock);
   const slots = new ActionSlots(config.maxActions, {
     tenants: () => policy().tenants?.length ?? 0,
@@ -140,6 +156,7 @@ export async function openWorker(
       sourceOf,
       async ready(stop) {
         await Promise.all([takeOver(stop), ...tasks.map((task) => task.ready?.(stop))]);
+        review.begin();
       },
       async open() {
         for (const task of tasks) await task.open?.();
@@ -163,6 +180,7 @@ export async function openWorker(
     },
     leadership,
     runtime,
+    checkLaunch,
     executor,
     observer,
     clock,
@@ -180,7 +198,7 @@ export async function openWorker(
     slots: () => slots,
     limited: () => limits.waiting,
     unfinished: () => journal.unfinished().length,
-    checkRuntime: (signal) => runtime.check(signal),
+    checkRuntime: checkLaunch,
     ...(server && { connected: () => server.connected }),
     ...(cluster && { cluster: () => features.clusterFacts(leadership?.state()) }),
     ...features.facts,

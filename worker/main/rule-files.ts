@@ -22,11 +22,14 @@ export class RuleFiles {
   readonly inventory: CombinedInventory;
   readonly #config: WorkerConfig;
   readonly #env: Environment;
+  readonly #actions: readonly string[];
   #policy: Policy;
 
-  constructor(config: WorkerConfig, env: Environment, log: Logger) {
+  /** `actions` are the names of all actions. */
+  constructor(config: WorkerConfig, env: Environment, actions: readonly string[], log: Logger) {
     this.#config = config;
     this.#env = env;
+    this.#actions = actions;
     this.inventory = new CombinedInventory(config.inventory, log);
     this.#policy = config.policy;
   }
@@ -49,7 +52,10 @@ export class RuleFiles {
   }
 
   #takeInventory(path: string, text: string, { machinesChanged }: RuleFileEvents): Checked<LogFields> {
-    const parsed = parseInventory({ path, text, env: this.#env, readFile: readTextFile });
+    const parsed = parseInventory({
+      ...{ path, text, env: this.#env, readFile: readTextFile },
+      actions: this.#actions,
+    });
     if (!parsed.ok) return parsed;
     this.inventory.replace(parsed.value);
     return { ...parsed, value: { machines: parsed.value.machines().length, ...machinesChanged() } };

@@ -1,5 +1,6 @@
 import { MEDIA_TYPES, mediaTypeOf, parseImageAddress } from "../../../shared/bmc/operations/image-address.ts";
 import type { MediaDrive, MediaOptions } from "../../../shared/bmc/operations/media.ts";
+import { ASSUMED_POWER } from "../../../shared/contract/dry-run.ts";
 import type { BootModeChoice } from "../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../shared/defined.ts";
 import {
@@ -46,6 +47,15 @@ export const stateTimeout = duration({
   description: "Time limit for the machine to reach the state",
   default: "120s",
 });
+
+/** The inputs of every action that changes the power. */
+export const powerInput = {
+  stateTimeout,
+  assumedPower: choice(["on", "off"], {
+    env: ASSUMED_POWER,
+    description: "Only in a dry run: the power state to plan for, instead of the present one",
+  }),
+};
 
 /** The expected form of an image URL. It has no credentials, because the BMC's answers, logs and results show the URL. */
 export const MEDIA_URL_EXPECTED =

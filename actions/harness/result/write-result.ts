@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import type { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { GivenValue } from "../../../shared/contract/given.ts";
 import { type ActionResult, oneLine, WORKER_RESULT_FILE } from "../../../shared/contract/result.ts";
+import { formatData } from "../../../shared/data-format.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
 import { printable } from "../../../shared/printable.ts";
 import type { Environment } from "../../../shared/tracing/variables.ts";
@@ -58,8 +59,7 @@ async function shownResult(
   const said = onTerminal || !stderr.isTTY ? undefined : sentence;
   if (format === "json" || (format === "auto" && !onTerminal)) return { text: line, said };
   if (format === "yaml") {
-    const { stringify } = await import("yaml");
-    const text = stringify(result, { lineWidth: 0 });
+    const text = await formatData("yaml", result);
     return { text: alone || onTerminal ? text : `${text}\n${line}`, said };
   }
   const shown = format === "text" ? undefined : table;

@@ -1,3 +1,4 @@
+import type { ClockFinding } from "../../certificate-clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { connectionLine } from "../../contract/name-option.ts";
 import { errorCode, networkReason } from "../../network-reason.ts";
@@ -53,13 +54,23 @@ export function certificateError(
     found,
     code,
     weakness,
-  }: { readonly found: string | undefined; readonly code: string; readonly weakness?: string | undefined },
+    clocks,
+  }: {
+    readonly found: string | undefined;
+    readonly code: string;
+    readonly weakness?: string | undefined;
+    /** Set if the certificate is outside its validity. */
+    readonly clocks?: ClockFinding | undefined;
+  },
   peer: Peer,
 ): BmcError {
   const shown = found === undefined ? "" : ` (fingerprint ${found})`;
   const isWeak = code === "UNSPECIFIED" && weakness !== undefined;
   const reason = isWeak ? `the certificate is too weak to be verified: ${weakness}` : (reasons[code] ?? code);
-  const message = `TLS with ${authority(peer)} failed: ${reason}${shown}`;
+  const times = clocks === undefined ? "" : `: ${clocks.text}`;
+  const message = `TLS with ${authority(peer)} failed: ${reason}${shown}${times}`;
+  // By the right clock, the certificate may need no other acceptance.
+  if (clocks?.isClockWrong) return new BmcError("tls", message);
   const { nameOption = connectionLine } = peer;
   const ca = isWeak ? "" : `; to trust its CA, use ${nameOption("tls.ca", "FILE")}`;
   return new BmcError("tls", message + acceptance(found, peer) + ca);

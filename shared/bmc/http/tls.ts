@@ -8,12 +8,14 @@ import {
   type SecureContext,
   TLSSocket,
 } from "node:tls";
+import { findClockProblem } from "../../certificate-clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
 import { isIpv6, zoneProblem } from "../../ip-address.ts";
 import { textOf } from "../../text-of.ts";
 import { certificateError, connectError, handshakeError, pinError } from "./connection-error.ts";
 import { authority, type Endpoint } from "./endpoint.ts";
+import { askDate } from "./peer-date.ts";
 import type { TlsSession } from "./tls-sessions.ts";
 
 /**
@@ -48,6 +50,15 @@ export function openSocket(
       callback(null, socket, certificate);
     }
   };
+  /** Says whether a wrong clock explains the certificate's problem. The connection was made in time, and is not used. */
+  const compareClocks = (connected: TLSSocket, certificate: X509Certificate) => {
+    clearTimeout(timer);
+    socket.off("close", onClose);
+    socket.off("error", onError);
+    askDate(connected, endpoint, (peerMs) =>
+      settle(certificateProblem(connected, certificate, endpoint, peerMs)),
+    );
+  };
   const onError = (error: Error) =>
     settle(reached ? handshakeError(error, endpoint) : connectError(error, endpoint));
   const onClose = () => settle(connectError(new Error("the connection was closed"), endpoint));
@@ -72,6 +83,10 @@ export function openSocket(
         const shown = socket.getPeerX509Certificate();
         certificate = socket.isSessionReused() ? resumed?.certificate : shown;
         problem = certificateProblem(socket, certificate, endpoint);
+        if (problem && certificate && OUTSIDE_VALIDITY.has(String(socket.authorizationError))) {
+          const { fingerprint } = endpoint.tls;
+          if (fingerprint === undefined) return compareClocks(socket, certificate);
+        }
       } catch (thrown) {
         problem = new BmcError("tls", `TLS with ${authority(endpoint)} failed: ${textOf(thrown)}`, {
           cause: thrown,
@@ -117,13 +132,23 @@ function certificateProblem(
   { authorized, authorizationError }: TLSSocket,
   certificate: X509Certificate | undefined,
   endpoint: Endpoint,
+  peerMs?: number,
 ): BmcError | null {
   const { fingerprint: expected, verify } = endpoint.tls;
   const found = certificate && createHash("sha256").update(certificate.raw).digest("hex");
   if (expected !== undefined) return found === expected ? null : pinError({ found, expected }, endpoint);
   if (!verify || authorized) return null;
   const weakness = certificate && weaknessOf(certificate);
-  return certificateError({ found, code: String(authorizationError), weakness }, endpoint);
+  const code = String(authorizationError);
+  const clocks = certificate && OUTSIDE_VALIDITY.has(code) ? clocksOf(certificate, peerMs) : undefined;
+  return certificateError({ found, code, weakness, clocks }, endpoint);
+}
+
+const OUTSIDE_VALIDITY: ReadonlySet<string> = new Set(["CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID"]);
+
+function clocksOf({ validFrom, validTo }: X509Certificate, peerMs: number | undefined) {
+  const fromMs = Date.parse(validFrom);
+  return findClockProblem({ fromMs, untilMs: Date.parse(validTo), nowMs: Date.now(), peerMs }, "the BMC");
 }
 
 /** The least key size of OpenSSL's security level 2, which Node uses. */

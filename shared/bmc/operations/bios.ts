@@ -2,6 +2,7 @@ import { isBiosPassword } from "../../contract/bios-attributes.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
 import { formatSeconds } from "../../duration.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { attributeValue, type BiosAttributes, type BiosRegistry } from "./bios-registry.ts";
 import { checkBiosValues } from "./bios-values.ts";
@@ -95,43 +96,51 @@ export const biosOperations = defineOperations({
   title: "BIOS attributes",
   methods: (run: Run<BiosDrivers>) => ({
     /** Reads the BIOS attributes, and those that take effect at the next boot. */
-    getBios: (signal: AbortSignal): Promise<BiosState> =>
+    getBios: (signal: AbortSignal = neverAborted()): Promise<BiosState> =>
       run(signal, async (access) => shown(await portOf(access, signal).read())),
 
     /**
      * Checks the values against the BMC's attribute registry, sets them for the next boot, and reads them back. With `waitMs`,
      * waits until they are in effect. Throws `usage` with all problems before anything is sent.
      */
-    setBios: (request: BiosRequest, signal: AbortSignal): Promise<BiosReport> =>
+    setBios: (request: BiosRequest, signal: AbortSignal = neverAborted()): Promise<BiosReport> =>
       run(signal, (access) => setBiosValues(access, request, signal)),
 
     /** Returns what `setBios` would send. */
-    planBios: (request: BiosRequest, signal: AbortSignal): Promise<Plan<BiosState>> =>
+    planBios: (request: BiosRequest, signal: AbortSignal = neverAborted()): Promise<Plan<BiosState>> =>
       run(signal, (access) => planBiosValues(access, request, signal)),
 
     /**
      * Enables or disables PXE of a network interface from the next boot on, with the vendor's BIOS attributes, and reads
      * them back.
      */
-    setNicPxe: (name: string, enabled: boolean, signal: AbortSignal): Promise<NicPxeReport> =>
+    setNicPxe: (
+      name: string,
+      enabled: boolean,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<NicPxeReport> =>
       run(signal, (access) => {
         const set = (values: BiosChange["values"]) => setBiosValues(access, nextBoot(values), signal);
         return setNicPxe(set, name, enabled);
       }),
 
     /** Returns what `setNicPxe` would send. */
-    planNicPxe: (name: string, enabled: boolean, signal: AbortSignal): Promise<Plan<readonly PxeSwitch[]>> =>
+    planNicPxe: (
+      name: string,
+      enabled: boolean,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<Plan<readonly PxeSwitch[]>> =>
       run(signal, (access) => {
         const plan = (values: BiosChange["values"]) => planBiosValues(access, nextBoot(values), signal);
         return planNicPxe(plan, name, enabled);
       }),
 
     /** Resets all BIOS attributes to the vendor's defaults once. Takes effect at the next boot. */
-    resetBios: (signal: AbortSignal): Promise<BiosResetReport> =>
+    resetBios: (signal: AbortSignal = neverAborted()): Promise<BiosResetReport> =>
       run(signal, (access) => resetBios(portOf(access, signal))),
 
     /** Returns what `resetBios` would send. */
-    planBiosReset: (signal: AbortSignal): Promise<Plan<undefined>> =>
+    planBiosReset: (signal: AbortSignal = neverAborted()): Promise<Plan<undefined>> =>
       run(signal, async (access) => ({
         before: undefined,
         steps: [await portOf(access, signal).planReset()],

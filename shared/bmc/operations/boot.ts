@@ -1,4 +1,5 @@
 import { BmcError } from "../../contract/bmc-error.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import {
   type BootDriver,
@@ -30,17 +31,17 @@ export const bootOperations = defineOperations({
   title: "boot device",
   methods: (run: Run<BootDrivers>) => ({
     /** Reads the boot override. */
-    getBoot: (signal: AbortSignal): Promise<BootOverride> =>
+    getBoot: (signal: AbortSignal = neverAborted()): Promise<BootOverride> =>
       run(signal, async ({ read }) => reported("boot device", await read(({ boot }) => boot.read(signal)))),
 
     /** Sets the boot override and reads it back. `mode: keep` uses the connection's boot mode, if it has one. */
-    setBoot: (request: BootRequest, signal: AbortSignal): Promise<BootReport> =>
+    setBoot: (request: BootRequest, signal: AbortSignal = neverAborted()): Promise<BootReport> =>
       run(signal, (access) => setBoot(portOf(access, signal), withMode(request, access))),
 
     /** Returns what `setBoot` would send. If an override is assumed, the present one is not read. */
     planBoot: (
       request: BootRequest,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
       assumed?: BootOverride,
     ): Promise<Plan<BootOverride>> =>
       run(signal, async (access) => {
@@ -54,7 +55,11 @@ export const bootOperations = defineOperations({
      * Waits until the machine's boot has reached a stage or a POST code. A stage is shown by the boot's progress, or by the
      * use of a one-time override. Sends nothing.
      */
-    waitForBoot: (target: BootTarget, timeoutMs: number, signal: AbortSignal): Promise<BootWaitReport> =>
+    waitForBoot: (
+      target: BootTarget,
+      timeoutMs: number,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<BootWaitReport> =>
       run(signal, (access) =>
         waitForBoot({ ...access, ...sightOf(access, target, signal) }, target, timeoutMs),
       ),

@@ -1,5 +1,6 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { nearestName } from "../../nearest-name.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { writeSetting } from "./read-back.ts";
@@ -41,18 +42,23 @@ export const bootOrderOperations = defineOperations({
   title: "UEFI boot order",
   methods: (run: Run<BootOrderDrivers>) => ({
     /** Reads the UEFI boot order. */
-    getBootOrder: (signal: AbortSignal): Promise<readonly BootOption[]> =>
+    getBootOrder: (signal: AbortSignal = neverAborted()): Promise<readonly BootOption[]> =>
       run(signal, (access) => portOf(access, signal).read()),
 
     /**
      * Moves these options, named by title or ID in any case, to the front. The others follow in their order. Reads the order
      * back. Throws `usage` for a name that the BMC does not have.
      */
-    setBootOrder: (names: readonly string[], signal: AbortSignal): Promise<BootOrderReport> =>
-      run(signal, (access) => setOrder(portOf(access, signal), names)),
+    setBootOrder: (
+      names: readonly string[],
+      signal: AbortSignal = neverAborted(),
+    ): Promise<BootOrderReport> => run(signal, (access) => setOrder(portOf(access, signal), names)),
 
     /** Returns what `setBootOrder` would send. */
-    planBootOrder: (names: readonly string[], signal: AbortSignal): Promise<Plan<readonly BootOption[]>> =>
+    planBootOrder: (
+      names: readonly string[],
+      signal: AbortSignal = neverAborted(),
+    ): Promise<Plan<readonly BootOption[]>> =>
       run(signal, async (access) => {
         const port = portOf(access, signal);
         const before = await port.read();

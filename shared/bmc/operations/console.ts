@@ -2,6 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { formatSeconds } from "../../duration.ts";
 import type { Logger } from "../../logger.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { shortened } from "../../printable.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ConsoleLines } from "./console-lines.ts";
@@ -62,11 +63,14 @@ export const consoleOperations = defineOperations({
      * console. Throws `busy` if another session has it open, `verify` if a line matches `failOn`, and `timeout` if none
      * matches in time; the last two include the last lines.
      */
-    watchConsole: (request: ConsoleRequest, signal: AbortSignal): Promise<ConsoleReport> =>
+    watchConsole: (request: ConsoleRequest, signal: AbortSignal = neverAborted()): Promise<ConsoleReport> =>
       run(signal, (access) => watchConsole(portOf(access, signal), request)),
 
     /** Returns what `watchConsole` would send. `before` is who has the console open; undefined if it is free. */
-    planConsole: (takeOver: boolean, signal: AbortSignal): Promise<Plan<string | undefined>> =>
+    planConsole: (
+      takeOver: boolean,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<Plan<string | undefined>> =>
       run(signal, (access) => planConsole(portOf(access, signal), takeOver)),
   }),
   check: async ({ read }, signal) => describeOffer(await read((session) => session.console.offered(signal))),

@@ -1,6 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { PowerState } from "../../contract/vocabulary.ts";
 import { count } from "../../count.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { endError, followTask } from "./follow-task.ts";
@@ -76,13 +77,16 @@ export const eraseOperations = defineOperations({
     eraseDrives: (
       request: EraseRequest,
       limitMs: number,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
       onSent: () => void = () => undefined,
     ): Promise<EraseReport> =>
       run(signal, (access) => eraseDrives(access, { request, limitMs, onSent }, signal)),
 
     /** Returns what `eraseDrives` would send. */
-    planDriveErasure: (request: EraseRequest, signal: AbortSignal): Promise<Plan<PowerState>> =>
+    planDriveErasure: (
+      request: EraseRequest,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<Plan<PowerState>> =>
       run(signal, async (access) => {
         const { power, drives } = await prepare(access, request, signal);
         const steps: string[] = [];

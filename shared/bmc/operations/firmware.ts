@@ -1,4 +1,5 @@
 import { count } from "../../count.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok, warning } from "./finding.ts";
 import {
@@ -21,7 +22,7 @@ export const firmwareOperations = defineOperations({
   title: "firmware inventory and update",
   methods: (run: Run<FirmwareDrivers>) => ({
     /** Lists the firmware inventory. */
-    listFirmware: (signal: AbortSignal): Promise<readonly FirmwareItem[]> =>
+    listFirmware: (signal: AbortSignal = neverAborted()): Promise<readonly FirmwareItem[]> =>
       run(signal, ({ read }) => read(({ firmware }) => listRead(firmware, signal))),
 
     /**
@@ -31,7 +32,7 @@ export const firmwareOperations = defineOperations({
     updateFirmware: (
       request: FirmwareRequest,
       limits: UpdateLimits,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
       onStage: (stage: UpdateStage) => void = () => undefined,
     ): Promise<FirmwareReport> =>
       run(signal, (access: Access<FirmwareDrivers>) =>
@@ -41,7 +42,7 @@ export const firmwareOperations = defineOperations({
     /** Returns what `updateFirmware` would send. `before` has the targets or the whole inventory. */
     planFirmwareUpdate: (
       request: FirmwareRequest,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
     ): Promise<Plan<readonly FirmwareItem[]>> =>
       run(signal, (access: Access<FirmwareDrivers>) => planUpdate(access, request, signal)),
   }),

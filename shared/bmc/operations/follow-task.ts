@@ -144,7 +144,7 @@ export class BackgroundWork<Drivers> {
   }
 
   /**
-   * Waits until the task has ended, at most until `endsMs` on the monotonic clock, or else for `limitMs`. Throws if it has
+   * Waits until the task has ended, until `endsMs` on the monotonic clock, or without it for `limitMs`. Throws if the task has
    * failed, and `timeout` if it is still running then.
    */
   async ended(
@@ -160,8 +160,8 @@ export class BackgroundWork<Drivers> {
   }
 
   /**
-   * Like `ended`, for a task that waits for the machine's next boot: one that is still running after the limit counts as
-   * waiting too.
+   * Like `ended`, for a task that waits for the machine's next boot. A task that is still running at the limit also counts as
+   * waiting.
    */
   async staged(what: string, limitMs: number): Promise<void> {
     const { clock, sleep } = this.#port;

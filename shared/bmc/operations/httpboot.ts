@@ -1,4 +1,5 @@
 import { BmcError } from "../../contract/bmc-error.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { type BiosDrivers, nextBiosValues, planBiosValues, setBiosValues } from "./bios.ts";
 import type { BiosAttributes } from "./bios-registry.ts";
@@ -38,18 +39,23 @@ export const httpBootOperations = defineOperations({
   title: "URI of UEFI HTTP boot",
   methods: (run: Run<HttpBootDrivers>) => ({
     /** Reads the URI of UEFI HTTP boot; empty if the firmware uses the DHCP server's. */
-    getHttpBootUri: (signal: AbortSignal): Promise<string> =>
+    getHttpBootUri: (signal: AbortSignal = neverAborted()): Promise<string> =>
       run(signal, async (access) => (await findWay(access, signal)).uri),
 
     /**
      * Sets the URI of UEFI HTTP boot and reads it back. `setBoot` selects the boot device. An empty URI leaves the choice to
      * DHCP. If the BMC takes no URI, the vendor's BIOS attributes are set, which take effect at the next boot.
      */
-    setHttpBootUri: (request: HttpBootRequest, signal: AbortSignal): Promise<HttpBootReport> =>
-      run(signal, (access) => setUri(access, request, signal)),
+    setHttpBootUri: (
+      request: HttpBootRequest,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<HttpBootReport> => run(signal, (access) => setUri(access, request, signal)),
 
     /** Returns what `setHttpBootUri` would send. */
-    planHttpBootUri: (request: HttpBootRequest, signal: AbortSignal): Promise<Plan<string>> =>
+    planHttpBootUri: (
+      request: HttpBootRequest,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<Plan<string>> =>
       run(signal, async (access) => {
         const found = await findWay(access, signal);
         const { uri: before } = found;

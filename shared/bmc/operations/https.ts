@@ -1,4 +1,5 @@
 import { BmcError } from "../../contract/bmc-error.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { type CertificateChain, type CertificateSummary, readChain } from "./certificate-chain.ts";
 import { certificatePort, type HttpsDrivers } from "./certificate-port.ts";
@@ -24,7 +25,10 @@ export const httpsOperations = defineOperations({
      * Makes the BMC generate a new key and returns the certificate signing request for it in PEM. The certificate in use
      * does not change. An earlier request may become useless.
      */
-    generateSigningRequest: (names: SigningRequestNames, signal: AbortSignal): Promise<string> =>
+    generateSigningRequest: (
+      names: SigningRequestNames,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<string> =>
       run(signal, async ({ write }) => {
         let text = "";
         const send = () =>
@@ -36,7 +40,10 @@ export const httpsOperations = defineOperations({
       }),
 
     /** Returns what `generateSigningRequest` would send. */
-    planSigningRequest: (names: SigningRequestNames, signal: AbortSignal): Promise<Plan<undefined>> =>
+    planSigningRequest: (
+      names: SigningRequestNames,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<Plan<undefined>> =>
       run(signal, async ({ read }) => {
         const step = await read(({ https }) => https.planGenerate(names, signal));
         return { before: undefined, steps: [step] };
@@ -50,7 +57,7 @@ export const httpsOperations = defineOperations({
     setCertificate: (
       request: CertificateRequest,
       timeoutMs: number,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
       onStage: (stage: CertificateStage, before: CertificateSummary) => void = () => undefined,
     ): Promise<CertificateReport> =>
       run(signal, async (access) => {
@@ -60,7 +67,10 @@ export const httpsOperations = defineOperations({
       }),
 
     /** Returns what `setCertificate` would send. */
-    planCertificate: (request: CertificateRequest, signal: AbortSignal): Promise<Plan<CertificateSummary>> =>
+    planCertificate: (
+      request: CertificateRequest,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<Plan<CertificateSummary>> =>
       run(signal, async (access) => {
         const chain = checkedChain(access, request);
         const before = await access.read(({ https }) => https.shown(signal));

@@ -1,4 +1,5 @@
 import { defined } from "../../defined.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { changeSetting, readIfPossible, reported } from "./read-back.ts";
@@ -31,17 +32,20 @@ export const indicatorOperations = defineOperations({
   title: "identify LED",
   methods: (run: Run<IndicatorDrivers>) => ({
     /** Reads the identify LED. */
-    getIndicator: (signal: AbortSignal): Promise<IndicatorState> =>
+    getIndicator: (signal: AbortSignal = neverAborted()): Promise<IndicatorState> =>
       run(signal, async ({ read }) =>
         reported("identify LED", await read(({ indicator }) => indicator.read(signal))),
       ),
 
     /** Switches the identify LED on permanently, or off, and reads it back. */
-    setIndicator: (lit: boolean, signal: AbortSignal): Promise<IndicatorReport> =>
+    setIndicator: (lit: boolean, signal: AbortSignal = neverAborted()): Promise<IndicatorReport> =>
       run(signal, (access) => setIndicator(portOf(access, signal), lit)),
 
     /** Returns what `setIndicator` would send. */
-    planIndicator: (lit: boolean, signal: AbortSignal): Promise<Plan<IndicatorState | undefined>> =>
+    planIndicator: (
+      lit: boolean,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<Plan<IndicatorState | undefined>> =>
       run(signal, async ({ read }) => {
         const before = await readIfPossible(() => read(({ indicator }) => indicator.read(signal)));
         const step = () => read(({ indicator }) => indicator.plan(lit, signal));

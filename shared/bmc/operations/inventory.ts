@@ -1,4 +1,5 @@
 import { count } from "../../count.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { defineOperations, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { vendorAndModel } from "./manager.ts";
@@ -166,7 +167,7 @@ export const inventoryOperations = defineOperations({
   title: "inventory",
   methods: (run: Run<{ readonly inventory: InventoryDriver }>) => ({
     /** Reads the components of the machine. */
-    getHardware: (signal: AbortSignal): Promise<Hardware> =>
+    getHardware: (signal: AbortSignal = neverAborted()): Promise<Hardware> =>
       run(signal, ({ read }) => read(({ inventory }) => inventory.read(signal))),
   }),
   check: async ({ read }, signal) => ok(describeParts(await read(({ inventory }) => inventory.read(signal)))),

@@ -2,6 +2,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import type { SessionProvider } from "../../contract/vocabulary.ts";
 import { formatSeconds } from "../../duration.ts";
 import { isConnectionRefused } from "../../network-reason.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { withTimeout } from "../../timeout.ts";
 import { type Access, defineOperations, type Plan, type Run, type SessionBase } from "./access.ts";
 import { ok } from "./finding.ts";
@@ -61,11 +62,11 @@ export const managerOperations = defineOperations({
   title: "BMC reset, info, clock",
   methods: (run: Run<ManagerDrivers>) => ({
     /** Reads what the BMC reports about itself. */
-    getInfo: (signal: AbortSignal): Promise<BmcInfo> =>
+    getInfo: (signal: AbortSignal = neverAborted()): Promise<BmcInfo> =>
       run(signal, ({ read }) => read(({ manager }) => manager.info(signal))),
 
     /** Reads the BMC's clock in milliseconds since the epoch. Resolves to undefined if the BMC does not report it. */
-    getClock: (signal: AbortSignal): Promise<number | undefined> =>
+    getClock: (signal: AbortSignal = neverAborted()): Promise<number | undefined> =>
       run(signal, ({ read }) => read(({ manager }) => manager.clockMs(signal))),
 
     /**
@@ -75,13 +76,13 @@ export const managerOperations = defineOperations({
     resetManager: (
       kind: BmcResetKind,
       timeoutMs: number,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
       onSent: () => void = () => undefined,
     ): Promise<ManagerResetReport> =>
       run(signal, (access) => resetManager(portOf(access, kind, signal, onSent), kind, timeoutMs)),
 
     /** Returns what `resetManager` would send. `before` is what the BMC reports about itself. */
-    planManagerReset: (kind: BmcResetKind, signal: AbortSignal): Promise<Plan<BmcInfo>> =>
+    planManagerReset: (kind: BmcResetKind, signal: AbortSignal = neverAborted()): Promise<Plan<BmcInfo>> =>
       run(signal, async ({ read }) => {
         const step = await read(({ manager }) => manager.plan(kind, signal));
         return { before: await read(({ manager }) => manager.info(signal)), steps: [step] };

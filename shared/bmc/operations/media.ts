@@ -1,5 +1,6 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import type { Secret } from "../../secret.ts";
 import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
@@ -131,23 +132,27 @@ export const mediaOperations = defineOperations({
   title: "virtual media",
   methods: (run: Run<MediaDrivers>) => ({
     /** Reads the state of a virtual drive. */
-    getMedia: (signal: AbortSignal, drive?: MediaDrive): Promise<MediaState> =>
+    getMedia: (signal: AbortSignal = neverAborted(), drive?: MediaDrive): Promise<MediaState> =>
       run(signal, async ({ read }) => reported(MEDIA, await read(({ media }) => media.read(signal, drive)))),
 
     /** Lists the virtual drives and their images. */
-    listMedia: (signal: AbortSignal): Promise<MediaList> =>
+    listMedia: (signal: AbortSignal = neverAborted()): Promise<MediaList> =>
       run(signal, async ({ read }) =>
         reported("virtual drives", await read(async ({ media }) => media.list?.(signal))),
       ),
 
     /** Ejects the present image, inserts the new one, and reads the drive back. */
-    insertMedia: (url: string, signal: AbortSignal, options?: MediaOptions): Promise<MediaReport> => {
+    insertMedia: (
+      url: string,
+      signal: AbortSignal = neverAborted(),
+      options?: MediaOptions,
+    ): Promise<MediaReport> => {
       const image = imageOf(url, options);
       return run(signal, (access) => insertMedia(portOf(access, signal, image.drive), image));
     },
 
     /** Empties the virtual drive; an empty one is success. */
-    ejectMedia: (signal: AbortSignal, drive?: MediaDrive): Promise<MediaReport> =>
+    ejectMedia: (signal: AbortSignal = neverAborted(), drive?: MediaDrive): Promise<MediaReport> =>
       run(signal, (access) => ejectMedia(portOf(access, signal, drive))),
 
     /**
@@ -156,7 +161,7 @@ export const mediaOperations = defineOperations({
      */
     planMedia: (
       url: string | undefined,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
       assumed?: MediaState,
       options?: MediaOptions,
     ): Promise<Plan<MediaState | undefined>> => {

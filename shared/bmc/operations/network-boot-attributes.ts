@@ -81,8 +81,8 @@ export function pxeSwitches(present: BiosAttributes): readonly PxeSwitch[] {
 }
 
 /**
- * The values that switch an interface's PXE. Throws `usage` with the known interfaces for another one, and `state` if no PXE
- * device is free for it.
+ * Returns the values that switch PXE of an interface. Throws `usage` with the known interfaces for an unknown one, and `state`
+ * if no PXE device is free for it.
  */
 export function pxeValues(name: string, enabled: boolean, present: BiosAttributes): BiosAttributes {
   const [own] = namedSwitches(present).filter((each) => isName(each.name, name));

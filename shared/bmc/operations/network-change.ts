@@ -30,8 +30,8 @@ interface AskedChange extends NetworkChange {
 
 const POLL_MS = 2_000;
 /**
- * BMCs may report a VLAN before they use it, and an address that they still have from DHCP before they drop the lease
- * (openbmc/phosphor-networkd issue 60), and then be out of reach.
+ * How long new settings must hold. BMCs may report a VLAN before they use it, or an address that they still have from DHCP
+ * before they drop the lease (openbmc/phosphor-networkd issue 60), and then be out of reach.
  */
 const HOLD_MS = 5_000;
 const LONGEST_PROBE_MS = 15_000;

@@ -1,3 +1,4 @@
+import { neverAborted } from "../../never-aborted.ts";
 import { defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { type NetworkReport, type NetworkStage, setNetwork } from "./network-change.ts";
@@ -15,7 +16,7 @@ export const networkOperations = defineOperations({
   title: "BMC network",
   methods: (run: Run<NetworkDrivers>) => ({
     /** Lists the BMC's own network interfaces. */
-    listNetwork: (signal: AbortSignal): Promise<readonly NetworkSettings[]> =>
+    listNetwork: (signal: AbortSignal = neverAborted()): Promise<readonly NetworkSettings[]> =>
       run(signal, (access) => networkPort(access, signal).list()),
 
     /**
@@ -26,7 +27,7 @@ export const networkOperations = defineOperations({
     setNetwork: (
       request: NetworkRequest,
       timeoutMs: number,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
       onStage: (stage: NetworkStage, before: NetworkSettings) => void = () => undefined,
     ): Promise<NetworkReport> =>
       run(signal, async (access) => {
@@ -36,7 +37,10 @@ export const networkOperations = defineOperations({
       }),
 
     /** What `setNetwork` would send. */
-    planNetwork: (request: NetworkRequest, signal: AbortSignal): Promise<Plan<NetworkSettings>> =>
+    planNetwork: (
+      request: NetworkRequest,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<Plan<NetworkSettings>> =>
       run(signal, async (access) => {
         const port = networkPort(access, signal);
         const { before, target } = await prepare(port, request);

@@ -1,5 +1,6 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { PowerState } from "../../contract/vocabulary.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { describeOffer, type OfferedDriver } from "./finding.ts";
 import type { PowerDriver } from "./power.ts";
@@ -28,11 +29,11 @@ export const nmiOperations = defineOperations({
   title: "NMI",
   methods: (run: Run<NmiDrivers>) => ({
     /** Raises a non-maskable interrupt once; the machine must be on. */
-    sendNmi: (signal: AbortSignal): Promise<NmiReport> =>
+    sendNmi: (signal: AbortSignal = neverAborted()): Promise<NmiReport> =>
       run(signal, (access) => sendNmi(portOf(access, signal))),
 
     /** What `sendNmi` would send. */
-    planNmi: (signal: AbortSignal): Promise<Plan<PowerState>> =>
+    planNmi: (signal: AbortSignal = neverAborted()): Promise<Plan<PowerState>> =>
       run(signal, (access) => planNmi(portOf(access, signal))),
   }),
   check: async ({ read }, signal) => describeOffer(await read(({ nmi }) => nmi.offered(signal))),

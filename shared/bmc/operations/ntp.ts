@@ -1,3 +1,4 @@
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { unverified, writeSetting } from "./read-back.ts";
@@ -45,15 +46,15 @@ export const ntpOperations = defineOperations({
   title: "NTP servers",
   methods: (run: Run<NtpDrivers>) => ({
     /** Reads the BMC's time servers. */
-    getNtp: (signal: AbortSignal): Promise<NtpSettings> =>
+    getNtp: (signal: AbortSignal = neverAborted()): Promise<NtpSettings> =>
       run(signal, ({ read }) => read(({ ntp }) => ntp.read(signal))),
 
     /** Sets the time servers and reads them back; without servers, the present ones stay. */
-    setNtp: (request: NtpRequest, signal: AbortSignal): Promise<NtpReport> =>
+    setNtp: (request: NtpRequest, signal: AbortSignal = neverAborted()): Promise<NtpReport> =>
       run(signal, (access) => setNtp(portOf(access, signal), request)),
 
     /** What `setNtp` would send. */
-    planNtp: (request: NtpRequest, signal: AbortSignal): Promise<Plan<NtpSettings>> =>
+    planNtp: (request: NtpRequest, signal: AbortSignal = neverAborted()): Promise<Plan<NtpSettings>> =>
       run(signal, (access) => planNtp(portOf(access, signal), request)),
   }),
   check: async ({ read }, signal) => ok(describeNtp(await read(({ ntp }) => ntp.read(signal)))),
@@ -74,7 +75,7 @@ function portOf({ read, write, sleep }: Access<NtpDrivers>, signal: AbortSignal)
 }
 
 /**
- * Sets the time servers, or with none given leaves them, and reads them back. Nothing is sent if they are already
+ * Sets the time servers, or keeps the present ones if none are given, and reads them back. Sends nothing if they are already
  * set.
  */
 export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpReport> {
@@ -144,8 +145,8 @@ function same(a: NtpSettings, b: NtpSettings): boolean {
 }
 
 /**
- * The servers that a BMC lists after the asked ones: those from DHCP stay in the list (ibm-openbmc/bmcweb pull request 314).
- * Undefined if the asked ones are not the first, in their order. Names and IPv6 addresses mean the same in either case.
+ * Returns the servers that the BMC lists after the wanted ones, such as those from DHCP (ibm-openbmc/bmcweb pull request 314).
+ * Undefined if the wanted ones are not the first, in their order. Names and IPv6 addresses are compared without case.
  */
 function othersIn(settings: NtpSettings, asked: NtpSettings): readonly string[] | undefined {
   const listed = settings.servers.filter((server) => server !== "");

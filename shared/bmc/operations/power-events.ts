@@ -10,8 +10,8 @@ export const POWER_EVENT_KINDS = [
   "fault",
 ] as const;
 /**
- * What a log entry is about: the machine's power, a restart, the boot of its operating system, the end of that, a power supply, a
- * watchdog; `fault` is any other critical entry.
+ * What a log entry is about: the machine's power, a restart, the start or end of its operating system, a power supply, a
+ * watchdog. `fault` is any other critical entry.
  */
 export type PowerEventKind = (typeof POWER_EVENT_KINDS)[number];
 

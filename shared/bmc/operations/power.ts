@@ -3,6 +3,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import type { PowerState } from "../../contract/vocabulary.ts";
 import { defined } from "../../defined.ts";
 import { formatSeconds } from "../../duration.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok, warning } from "./finding.ts";
 import { BackgroundWork } from "./follow-task.ts";
@@ -44,7 +45,10 @@ export interface ResetMark {
   readonly running?: boolean;
 }
 
-/** How to power off: at once, by the operating system, or at once if the operating system does not shut down in time. */
+/**
+ * How to power off. `hard`: at once. `soft`: by the operating system. `soft-then-hard`: at once if the operating system does
+ * not shut down in time.
+ */
 export type OffMode = "hard" | "soft" | "soft-then-hard";
 
 /** A request to change a machine's power. */
@@ -108,11 +112,11 @@ export const powerOperations = defineOperations({
   title: "power",
   methods: (run: Run<PowerDrivers>) => ({
     /** Reads whether the machine is on, off or in an unknown state. */
-    getPower: (signal: AbortSignal): Promise<PowerState> =>
+    getPower: (signal: AbortSignal = neverAborted()): Promise<PowerState> =>
       run(signal, ({ read }) => read(({ power }) => power.read(signal))),
 
     /** Like `getPower`, with the BMC's own word for the state. */
-    describePower: (signal: AbortSignal): Promise<PowerReading> =>
+    describePower: (signal: AbortSignal = neverAborted()): Promise<PowerReading> =>
       run(signal, async (access) => {
         const port = portOf(access, signal);
         const state = await port.read();
@@ -120,13 +124,13 @@ export const powerOperations = defineOperations({
       }),
 
     /** Powers the machine on, off or through a cycle or reset, and waits until the state holds; off is read twice. */
-    setPower: (request: PowerRequest, signal: AbortSignal): Promise<PowerReport> =>
+    setPower: (request: PowerRequest, signal: AbortSignal = neverAborted()): Promise<PowerReport> =>
       run(signal, (access) => setPower(portOf(access, signal), request)),
 
     /** What `setPower` would send. With a state to assume, the present one is not read. */
     planPower: (
       request: PowerRequest,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
       assumed?: PowerState,
     ): Promise<Plan<PowerState>> =>
       run(signal, (access) => {
@@ -135,7 +139,11 @@ export const powerOperations = defineOperations({
       }),
 
     /** Waits until something else has powered the machine on or off; sends nothing. */
-    waitForPower: (target: "on" | "off", timeoutMs: number, signal: AbortSignal): Promise<PowerReport> =>
+    waitForPower: (
+      target: "on" | "off",
+      timeoutMs: number,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<PowerReport> =>
       run(signal, (access) => waitForPower(portOf(access, signal), target, timeoutMs)),
   }),
   check: async ({ read }, signal) => {
@@ -379,7 +387,7 @@ async function powerOff(port: PowerPort, request: Extract<PowerRequest, { verb: 
     : `forced, graceful shutdown not possible: ${refusal}`;
 }
 
-/** The result of a graceful shutdown: the refusal if it was refused, and `doubt` if it may have been accepted. */
+/** The result of a graceful shutdown: the `refusal` if it was refused, and the `doubt` if it may have been accepted. */
 interface Graceful {
   readonly refusal: string | undefined;
   readonly doubt: string;
@@ -593,9 +601,9 @@ function noAnswer(name: string, { message }: BmcError): string {
 }
 
 /**
- * Sends a command. A refusal while the state is already right is success; a lost answer is returned, because only the state
- * shows whether the command was carried out. A refusal for the moment, which after an earlier command is every one, has the
- * command, which does no harm twice, sent again until the limit; the state is looked at before.
+ * Sends an idempotent command. A refusal is success if the machine is already in the wanted state. A lost answer is returned as
+ * an error, because only the state shows whether the command was executed. A BMC that is busy, or that refuses after an earlier
+ * command, gets the command again until the limit, each time after a look at the state.
  */
 async function sendOrHold(
   port: PowerPort,
@@ -723,8 +731,8 @@ async function reached(
 }
 
 /**
- * Looks at the state, now and then at growing intervals, until `done` returns true or the time has expired. A reading that
- * moves on resets the interval, so that the confirming one comes soon. `progress` is logged once it has to wait.
+ * Reads the state at growing intervals until `done` returns true or the time has expired. A state that has changed resets the
+ * interval, so that the confirming reading comes soon. Logs `progress` once it has to wait.
  */
 async function watch(
   port: WatchPort,

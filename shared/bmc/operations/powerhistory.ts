@@ -1,6 +1,7 @@
 import type { PowerState } from "../../contract/vocabulary.ts";
 import { count } from "../../count.ts";
 import { defined } from "../../defined.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import type { ManagerDriver } from "./manager.ts";
@@ -90,8 +91,10 @@ export const powerHistoryOperations = defineOperations({
   title: "power history",
   methods: (run: Run<HistoryDrivers>) => ({
     /** Reads when and why the machine last restarted, and the events around that. */
-    getPowerHistory: (options: PowerHistoryOptions, signal: AbortSignal): Promise<PowerHistory> =>
-      run(signal, (access) => readHistory(access, options, signal)),
+    getPowerHistory: (
+      options: PowerHistoryOptions,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<PowerHistory> => run(signal, (access) => readHistory(access, options, signal)),
   }),
   check: async ({ read }, signal) => {
     const facts = await read(({ powerhistory }) => powerhistory.facts(signal));

@@ -1,4 +1,5 @@
 import { BmcError } from "../../contract/bmc-error.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { changeSetting } from "./read-back.ts";
@@ -40,15 +41,20 @@ export const powerLimitOperations = defineOperations({
   title: "power limit",
   methods: (run: Run<PowerLimitDrivers>) => ({
     /** Reads the machine's power limit. */
-    getPowerLimit: (signal: AbortSignal): Promise<PowerLimit> =>
+    getPowerLimit: (signal: AbortSignal = neverAborted()): Promise<PowerLimit> =>
       run(signal, ({ read }) => read(({ powerlimit }) => powerlimit.read(signal))),
 
     /** Sets the machine's power limit in watts, or removes it, and reads it back. */
-    setPowerLimit: (watts: number | undefined, signal: AbortSignal): Promise<PowerLimitReport> =>
-      run(signal, (access) => setLimit(portOf(access, signal), watts)),
+    setPowerLimit: (
+      watts: number | undefined,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<PowerLimitReport> => run(signal, (access) => setLimit(portOf(access, signal), watts)),
 
     /** What `setPowerLimit` would send. */
-    planPowerLimit: (watts: number | undefined, signal: AbortSignal): Promise<Plan<PowerLimit>> =>
+    planPowerLimit: (
+      watts: number | undefined,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<Plan<PowerLimit>> =>
       run(signal, async (access) => {
         const port = portOf(access, signal);
         const before = await port.read();

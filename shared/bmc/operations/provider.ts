@@ -42,9 +42,9 @@ export interface Provider {
   /** The capabilities beyond power and boot. An operation throws `unsupported` if the BMC itself lacks the capability. */
   readonly capabilities: ReadonlySet<Capability>;
   /**
-   * Reaches the BMC and proves the credentials with as few round trips as the protocol allows, one attempt.
-   * With a hint that makes its first request certain, a provider without login may open without any.
-   * When it fails or the signal aborts, nothing stays open, neither here nor on the BMC.
+   * Reaches the BMC and proves the credentials in one attempt, with as few round trips as the protocol allows. A provider
+   * without login may send nothing if its hint makes the first request certain. After a failure or an abort nothing stays open,
+   * neither here nor on the BMC.
    */
   open(connection: Connection, context: ProviderContext, signal: AbortSignal): Promise<Session>;
 }

@@ -26,9 +26,9 @@ interface Sight {
 }
 
 /**
- * Creates the user, or changes the one there is, and sees that it is so: the list shows it, and its password is
- * tried out where the BMC lets one. What is so already is not sent. Once anything was sent, an error is certain only if the
- * password is known not to be in force; every other one is `uncertain`, so that the caller keeps the new password.
+ * Creates or changes a user and verifies it: the list shows it, and the BMC accepts its password where it offers a way to try
+ * one. Sends only what differs. After anything was sent, an error is certain only if the password is known not to be in force.
+ * Every other error is `uncertain`, so that the caller keeps the new password.
  */
 export async function putUser(port: UserPort, request: UserRequest): Promise<UserReport> {
   let sight = await firstSight(port, request);
@@ -82,8 +82,8 @@ function isBeforeSending({ class: errorClass }: BmcError): boolean {
 }
 
 /**
- * The BMC does not take the value, such as a password that is too short. Where the caller would lose a password that was set all
- * the same, or an earlier call has set it, that is looked at.
+ * Whether the BMC simply refuses the value, such as a password that is too short, so that no reading is needed. It is needed if
+ * the caller would lose a password that may be in force: after an uncertain answer, or if an earlier call may have set it.
  */
 function isPlainRefusal({ class: errorClass, uncertain }: BmcError, { mayBeSet }: UserRequest): boolean {
   return errorClass === "bmc" && !uncertain && mayBeSet === undefined;
@@ -111,8 +111,8 @@ export async function planPutUser(port: UserPort, request: UserRequest): Promise
 }
 
 /**
- * The user before anything is sent. Where an earlier call was cut off, the connection's own password may have been
- * changed by it; then, and only then, a refused login is followed by one with the new password.
+ * Reads the user before anything is sent. If an earlier call was cut off, it may have changed the connection's own password.
+ * Only then is a refused login followed by one with the new password.
  */
 async function firstSight(port: UserPort, request: UserRequest): Promise<Sight> {
   try {

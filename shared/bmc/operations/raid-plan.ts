@@ -110,8 +110,9 @@ export function driveCountProblem(level: RaidLevel, count: number): string | und
 }
 
 /**
- * Compares the wanted volumes with those that exist. Volumes with named drives choose first, then the others in their order, each
- * the smallest free drives of one type that give its size. Throws `state` with all problems, `usage` if the controller is unknown or must be named.
+ * Compares the wanted volumes with the existing ones and chooses drives for the missing ones. Volumes with named drives choose
+ * first, then the others in their order: each takes the smallest free drives of one type that give its size. Throws `state`
+ * with all problems, and `usage` if the controller is unknown or must be named.
  */
 export function planVolumes(
   controllers: readonly RaidController[],
@@ -299,9 +300,7 @@ export function isSameVolume(one: RaidVolume, other: RaidVolume): boolean {
   );
 }
 
-/**
- * The volumes that have these names or IDs; those that do not exist are left out. Throws `usage` if a name matches several volumes.
- */
+/** Finds volumes by name or ID. Those that do not exist are left out. Throws `usage` if a name matches several volumes. */
 export function findVolumes(
   controllers: readonly RaidController[],
   names: readonly string[],

@@ -1,6 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
 import { formatSeconds } from "../../duration.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { endError, followTask, TASK_PAUSE_MS, whileRestarting } from "./follow-task.ts";
@@ -95,7 +96,7 @@ export const raidOperations = defineOperations({
     setRaid: (
       request: RaidRequest,
       limits: RaidLimits,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
       onSent: () => void = () => undefined,
     ): Promise<RaidReport> =>
       run(signal, async (access) => {
@@ -106,7 +107,10 @@ export const raidOperations = defineOperations({
       }),
 
     /** What `setRaid` would send. */
-    planRaid: (request: RaidRequest, signal: AbortSignal): Promise<Plan<readonly RaidVolume[]>> =>
+    planRaid: (
+      request: RaidRequest,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<Plan<readonly RaidVolume[]>> =>
       run(signal, async (access) =>
         plan(access, await prepareCreation(access, request, signal), request, signal),
       ),
@@ -115,7 +119,7 @@ export const raidOperations = defineOperations({
     clearRaid: (
       request: RaidClearRequest,
       limits: RaidLimits,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
       onSent: () => void = () => undefined,
     ): Promise<RaidReport> =>
       run(signal, async (access) => {
@@ -125,7 +129,10 @@ export const raidOperations = defineOperations({
       }),
 
     /** What `clearRaid` would send. */
-    planRaidClear: (request: RaidClearRequest, signal: AbortSignal): Promise<Plan<readonly RaidVolume[]>> =>
+    planRaidClear: (
+      request: RaidClearRequest,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<Plan<readonly RaidVolume[]>> =>
       run(signal, async (access) =>
         plan(access, await prepareDeletion(access, request, signal), request, signal),
       ),

@@ -46,8 +46,8 @@ export async function awaitState<State>(
 }
 
 /**
- * The BMC accepted a change and reports that it failed: what the state shows afterwards does not make it a success, and a part of it
- * may be done.
+ * The error of a change that the BMC accepted and then reports as failed. The state afterwards does not make it a success, and
+ * a part of the change may be done.
  */
 export class ChangeFailed extends BmcError {
   constructor(message: string, cause?: unknown) {
@@ -56,8 +56,8 @@ export class ChangeFailed extends BmcError {
 }
 
 /**
- * The BMC accepted a change and how it ended is not known: what the change was to bring about may show it, and it is not sent
- * again.
+ * The error of a change that the BMC accepted and whose end is unknown. The change is not sent again; what it should have
+ * brought about may show its end.
  */
 export class EndUnknown extends BmcError {
   constructor(message: string, cause?: unknown) {
@@ -66,8 +66,8 @@ export class EndUnknown extends BmcError {
 }
 
 /**
- * Failures that waiting does not change, once something was sent. A refused login is not sent again, because accounts lock;
- * a missing right says nothing of the kind.
+ * Whether an error after a write is final, so that waiting does not help. A refused login is final because accounts lock; a
+ * missing right is not, because BMCs refuse permissions while they apply a change.
  */
 export function isFinal(error: BmcError): boolean {
   if (error instanceof ChangeFailed) return true;
@@ -102,8 +102,8 @@ interface SettingPort<State> {
 }
 
 /**
- * Reads a setting, writes it unless it is as asked, and reads it back until it is. Throws `verify`
- * with both if the BMC keeps another.
+ * Reads a setting, writes it unless it is already as wanted, and reads it back until it is. Throws `verify` with both values if
+ * the BMC keeps another one.
  */
 export async function changeSetting<State>(
   port: SettingPort<State>,
@@ -137,8 +137,8 @@ export function readIfPossible<State>(read: () => Promise<State>): Promise<State
 }
 
 /**
- * Writes a setting once and reads it back until it is as asked. The state decides, also after a
- * refusal, a lost answer, and an answer that accepts the write and denies it.
+ * Writes a setting once and reads it back until it is as wanted. Only the state decides: also after a refusal, a lost answer,
+ * or an answer that both accepts and denies the write.
  */
 export async function writeSetting<State>(
   port: SettingPort<State>,
@@ -184,8 +184,8 @@ export function unverified(has: string, lost: BmcError | undefined): BmcError {
 }
 
 /**
- * The state after a write that was accepted; where that did not keep it, after one more that carries what the BMC may silently
- * need, if there is such a thing.
+ * Reads the state after an accepted write. If the BMC did not keep the value, writes once more with what some BMCs silently
+ * require, if there is such a thing.
  */
 export async function insisting<State>(
   port: Pick<SettingPort<State>, "insist">,
@@ -245,8 +245,8 @@ export async function uncertainty(write: () => Promise<void>): Promise<BmcError 
 }
 
 /**
- * Sends what works for minutes. A BMC that answers that it is busy may have begun all the same (openbmc/phosphor-bmc-code-mgmt
- * issue 10), so that this answer leaves the result open and the request is not repeated.
+ * Sends a request whose work takes minutes. A BMC that answers `busy` may have begun it nevertheless
+ * (openbmc/phosphor-bmc-code-mgmt issue 10), so that answer leaves the result open, and the request is not repeated.
  */
 export async function once(send: () => Promise<void>): Promise<void> {
   try {

@@ -1,4 +1,5 @@
 import { defined } from "../../defined.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { changeSetting, readIfPossible, reported } from "./read-back.ts";
@@ -31,19 +32,19 @@ export const restoreOperations = defineOperations({
   title: "power restore policy",
   methods: (run: Run<RestoreDrivers>) => ({
     /** Reads what the machine does when its power supply returns. */
-    getRestorePolicy: (signal: AbortSignal): Promise<RestorePolicy> =>
+    getRestorePolicy: (signal: AbortSignal = neverAborted()): Promise<RestorePolicy> =>
       run(signal, async ({ read }) =>
         reported("power restore policy", await read(({ restore }) => restore.read(signal))),
       ),
 
     /** Sets what the machine does when its power supply returns, and reads it back. */
-    setRestorePolicy: (policy: RestorePolicy, signal: AbortSignal): Promise<RestoreReport> =>
+    setRestorePolicy: (policy: RestorePolicy, signal: AbortSignal = neverAborted()): Promise<RestoreReport> =>
       run(signal, (access) => setPolicy(access, policy, signal)),
 
     /** What `setRestorePolicy` would send. */
     planRestorePolicy: (
       policy: RestorePolicy,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
     ): Promise<Plan<RestorePolicy | undefined>> =>
       run(signal, async ({ read }) => {
         const before = await readIfPossible(() => read(({ restore }) => restore.read(signal)));

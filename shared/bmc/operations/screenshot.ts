@@ -1,3 +1,4 @@
+import { neverAborted } from "../../never-aborted.ts";
 import { defineOperations, type Plan, type Run } from "./access.ts";
 import { describeOffer, type OfferedDriver } from "./finding.ts";
 
@@ -21,11 +22,11 @@ export const screenshotOperations = defineOperations({
   title: "screenshot",
   methods: (run: Run<ScreenshotDrivers>) => ({
     /** Takes a picture of the machine's screen. */
-    takeScreenshot: (signal: AbortSignal): Promise<Screenshot> =>
+    takeScreenshot: (signal: AbortSignal = neverAborted()): Promise<Screenshot> =>
       run(signal, ({ read }) => read(({ screenshot }) => screenshot.take(signal))),
 
     /** What `takeScreenshot` would send. */
-    planScreenshot: (signal: AbortSignal): Promise<Plan<undefined>> =>
+    planScreenshot: (signal: AbortSignal = neverAborted()): Promise<Plan<undefined>> =>
       run(signal, async ({ read }) => {
         const step = await read(({ screenshot }) => screenshot.plan(signal));
         return { before: undefined, steps: [step] };

@@ -1,4 +1,5 @@
 import { BmcError } from "../../contract/bmc-error.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { changeSetting, sendOnce } from "./read-back.ts";
@@ -55,15 +56,18 @@ export const secureBootOperations = defineOperations({
   title: "Secure Boot",
   methods: (run: Run<SecureBootDrivers>) => ({
     /** Reads the state of UEFI Secure Boot. */
-    getSecureBoot: (signal: AbortSignal): Promise<SecureBootState> =>
+    getSecureBoot: (signal: AbortSignal = neverAborted()): Promise<SecureBootState> =>
       run(signal, (access) => portOf(access, signal).read()),
 
     /** Switches Secure Boot on or off from the next boot, and reads it back. */
-    setSecureBoot: (enabled: boolean, signal: AbortSignal): Promise<SecureBootReport> =>
+    setSecureBoot: (enabled: boolean, signal: AbortSignal = neverAborted()): Promise<SecureBootReport> =>
       run(signal, (access) => setSecureBoot(portOf(access, signal), enabled)),
 
     /** What `setSecureBoot` would send. */
-    planSecureBoot: (enabled: boolean, signal: AbortSignal): Promise<Plan<SecureBootState>> =>
+    planSecureBoot: (
+      enabled: boolean,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<Plan<SecureBootState>> =>
       run(signal, async (access) => {
         const port = portOf(access, signal);
         const before = await port.read();
@@ -74,7 +78,7 @@ export const secureBootOperations = defineOperations({
     resetSecureBootKeys: (
       keys: SecureBootKeys,
       database: SecureBootDatabase | undefined,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
     ): Promise<SecureBootReport> =>
       run(signal, (access) => resetKeys(portOf(access, signal), keys, database)),
 
@@ -82,7 +86,7 @@ export const secureBootOperations = defineOperations({
     planSecureBootKeys: (
       keys: SecureBootKeys,
       database: SecureBootDatabase | undefined,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
     ): Promise<Plan<SecureBootState>> =>
       run(signal, async (access) => {
         const port = portOf(access, signal);

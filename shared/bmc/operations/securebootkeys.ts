@@ -1,6 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
 import { defined } from "../../defined.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { writeSetting } from "./read-back.ts";
@@ -69,7 +70,7 @@ export const secureBootKeyOperations = defineOperations({
     /** Lists the keys of these databases, without those that the BMC does not have; of all if none is named. */
     listSecureBootKeys: (
       databases: readonly SecureBootDatabase[],
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
     ): Promise<SecureBootKeyList> => run(signal, (access) => listKeys(portOf(access, signal), databases)),
 
     /** Enrolls a key, and reads back that the database has it. */
@@ -77,7 +78,7 @@ export const secureBootKeyOperations = defineOperations({
       database: SecureBootDatabase,
       key: NewSecureBootKey,
       options: SecureBootKeyOptions,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
     ): Promise<SecureBootKeysReport> =>
       run(signal, (access) => enrollKey(portOf(access, signal), database, key, options)),
 
@@ -86,7 +87,7 @@ export const secureBootKeyOperations = defineOperations({
       database: SecureBootDatabase,
       key: NewSecureBootKey,
       options: SecureBootKeyOptions,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
     ): Promise<Plan<readonly SecureBootKey[]>> =>
       run(signal, async (access) => {
         const port = portOf(access, signal);
@@ -101,7 +102,7 @@ export const secureBootKeyOperations = defineOperations({
       database: SecureBootDatabase,
       name: string,
       options: SecureBootKeyOptions,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
     ): Promise<SecureBootKeysReport> =>
       run(signal, (access) => deleteKey(portOf(access, signal), database, name, options)),
 
@@ -110,7 +111,7 @@ export const secureBootKeyOperations = defineOperations({
       database: SecureBootDatabase,
       name: string,
       options: SecureBootKeyOptions,
-      signal: AbortSignal,
+      signal: AbortSignal = neverAborted(),
     ): Promise<Plan<readonly SecureBootKey[]>> =>
       run(signal, async (access) => {
         const port = portOf(access, signal);

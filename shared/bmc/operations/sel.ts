@@ -1,5 +1,6 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { answerTo, awaitState, READ_BACK_MS } from "./read-back.ts";
@@ -27,8 +28,8 @@ export function unreadEntry(id: string, reason: string): SelEntry {
 /** Options for listing the event log. */
 export interface SelOptions {
   /**
-   * Whether the messages have the names of sensors where the BMC keeps them apart from the log, which costs IPMI up to
-   * one round trip per sensor. Names that cannot be read are left out.
+   * Whether messages contain the names of sensors. IPMI keeps them apart from the log, and reading them costs up to one round
+   * trip per sensor. Names that cannot be read are left out.
    */
   readonly sensorNames?: boolean;
 }
@@ -57,19 +58,19 @@ export const selOperations = defineOperations({
   title: "event log",
   methods: (run: Run<SelDrivers>) => ({
     /** Lists the event log, oldest first. */
-    listSel: (signal: AbortSignal, options: SelOptions = {}): Promise<readonly SelEntry[]> =>
+    listSel: (signal: AbortSignal = neverAborted(), options: SelOptions = {}): Promise<readonly SelEntry[]> =>
       run(signal, async ({ read }) => someOf(await read(({ sel }) => sel.list(signal, options)))),
 
     /** Counts the entries that `listSel` would list, in a few round trips. */
-    countSel: (signal: AbortSignal): Promise<number> =>
+    countSel: (signal: AbortSignal = neverAborted()): Promise<number> =>
       run(signal, ({ read }) => read(({ sel }) => sel.count(signal))),
 
     /** Clears the event log, until no earlier entry is left. */
-    clearSel: (signal: AbortSignal): Promise<SelReport> =>
+    clearSel: (signal: AbortSignal = neverAborted()): Promise<SelReport> =>
       run(signal, (access) => clearSel(portOf(access, signal))),
 
     /** What `clearSel` would send; `before` is the number of entries, undefined if the log cannot be listed. */
-    planClearSel: (signal: AbortSignal): Promise<Plan<number | undefined>> =>
+    planClearSel: (signal: AbortSignal = neverAborted()): Promise<Plan<number | undefined>> =>
       run(signal, (access) => planClearSel(portOf(access, signal))),
   }),
   check: async ({ read }, signal) =>
@@ -90,8 +91,8 @@ function portOf({ read, write, sleep, progress }: Access<SelDrivers>, signal: Ab
 }
 
 /**
- * How vendors word the entry that a clearing leaves behind: `event logging sensor 0xf0: log cleared`,
- * `The system event log was cleared`, `IML Cleared (iLO user: admin)`, `SEL cleared`.
+ * Matches the entry that remains after a log was cleared, in the words of several vendors: `event logging sensor 0xf0: log
+ * cleared`, `The system event log was cleared`, `IML Cleared (iLO user: admin)`, `SEL cleared`.
  */
 const CLEARING = /\b(log|sel|iml)\b.{0,40}\bcleared\b/i;
 

@@ -1,4 +1,5 @@
 import { count } from "../../count.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { defineOperations, type Run } from "./access.ts";
 import { describeOffer, type OfferedDriver } from "./finding.ts";
 
@@ -66,7 +67,7 @@ export const sensorOperations = defineOperations({
   title: "sensors",
   methods: (run: Run<{ readonly sensors: SensorsDriver }>) => ({
     /** Reads the sensors: temperatures, fans, voltages, currents, power and others, with thresholds and health. */
-    getSensors: (signal: AbortSignal): Promise<readonly SensorReading[]> =>
+    getSensors: (signal: AbortSignal = neverAborted()): Promise<readonly SensorReading[]> =>
       run(signal, ({ read }) => read(({ sensors }) => sensors.read(signal))),
   }),
   // With IPMI, reading all sensors would take a second or more.

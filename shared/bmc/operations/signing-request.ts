@@ -25,8 +25,8 @@ const REQUEST =
   /^-----BEGIN (NEW )?CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END \1?CERTIFICATE REQUEST-----$/;
 
 /**
- * The PEM of a BMC's certificate signing request. Throws `protocol` if it is something else, and `verify` if it lacks one of the
- * names, which a CA would only show with the certificate.
+ * Checks a BMC's certificate signing request and returns it in PEM. Throws `protocol` if the text is something else, and
+ * `verify` if a requested name is missing, which otherwise only the certificate would show.
  */
 export function checkSigningRequest(text: string, names: SigningRequestNames): string {
   const pem = text.replaceAll("\r", "").trim();

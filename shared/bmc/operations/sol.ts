@@ -1,4 +1,5 @@
 import { BmcError } from "../../contract/bmc-error.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { describeOffer, type OfferedDriver } from "./finding.ts";
 import { awaitState, READ_BACK_MS } from "./read-back.ts";
@@ -24,11 +25,13 @@ export const solOperations = defineOperations({
   title: "serial-over-LAN session",
   methods: (run: Run<SolDrivers>) => ({
     /** Ends serial-over-LAN sessions that are open; that there is none is success. */
-    deactivateSol: (signal: AbortSignal): Promise<SolReport> =>
+    deactivateSol: (signal: AbortSignal = neverAborted()): Promise<SolReport> =>
       run(signal, (access) => deactivateSol(portOf(access, signal))),
 
     /** What `deactivateSol` would send; `before` is the instances in use, undefined where the BMC cannot say. */
-    planSolDeactivation: (signal: AbortSignal): Promise<Plan<readonly number[] | undefined>> =>
+    planSolDeactivation: (
+      signal: AbortSignal = neverAborted(),
+    ): Promise<Plan<readonly number[] | undefined>> =>
       run(signal, (access) => planSolDeactivation(portOf(access, signal))),
   }),
   check: async ({ read }, signal) => describeOffer(await read(({ sol }) => sol.offered(signal))),

@@ -7,8 +7,8 @@ export interface StartedTask {
 /** A reading of a BMC's task or job. */
 export interface OperationTask {
   /**
-   * `staged`: it waits for the machine's next boot. `gone`: the BMC does not know it any more, as after a restart. `unknown`: what
-   * it says is neither success nor failure, and it does not go on.
+   * `staged`: the task waits for the machine's next boot. `gone`: the BMC does not know it any more, for example after a
+   * restart. `unknown`: the BMC's word means neither success nor failure, and the task does not go on.
    */
   readonly state: "running" | "done" | "gone" | "staged" | "failed" | "unknown";
   /** The BMC's word for the state, such as `Exception`. */

@@ -69,8 +69,8 @@ export interface UserRequest {
   /** Whether to fail instead of creating a user that does not exist. */
   readonly mustExist?: boolean;
   /**
-   * Set for a password that only the caller has: whether an earlier call that was cut off may have set it already. What became of
-   * it is then found out after every refusal.
+   * Whether an earlier call that was cut off may already have set this password, which only the caller knows. After every
+   * refusal the operation then finds out which password is in force.
    */
   readonly mayBeSet?: boolean;
 }
@@ -147,8 +147,8 @@ export function unreadOf(users: readonly BmcUser[]): readonly Unread[] {
 }
 
 /**
- * The user of this name; what has only the name left of a user does not count. Throws where it may be one of those that
- * could not be read.
+ * Finds the user with this name. Throws if it may be one of those that could not be read. A deleted user whose name the BMC has
+ * kept does not count.
  */
 export function findUser(users: readonly BmcUser[], name: string): BmcUser | undefined {
   const found = users.find((user) => user.name === name && !isGone(user));
@@ -163,8 +163,8 @@ export function isGone({ enabled, role }: BmcUser): boolean {
 }
 
 /**
- * The error of a user's change whose password had been set when the rest failed. It is `uncertain`, and never
- * `unsupported`, which would have the next provider begin anew.
+ * The error of a change whose password was set when the rest failed. It is `uncertain`, and never `unsupported`, because the
+ * next provider would then start again.
  */
 export class HalfDone extends BmcError {
   /** Why the rest failed. */

@@ -1,5 +1,6 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
+import { neverAborted } from "../../never-aborted.ts";
 import { defineOperations, type Plan, type Run, type SessionBase } from "./access.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 import { planPutUser, putUser } from "./put-user.ts";
@@ -25,23 +26,29 @@ export const userOperations = defineOperations({
   title: "users",
   methods: (run: Run<UserDrivers>) => ({
     /** Lists the BMC's users. */
-    listUsers: (signal: AbortSignal): Promise<readonly BmcUser[]> =>
+    listUsers: (signal: AbortSignal = neverAborted()): Promise<readonly BmcUser[]> =>
       run(signal, (access) => userPort(access, signal).list()),
 
     /** Creates the user or changes the existing one, and verifies role and password where the BMC allows it. */
-    putUser: (request: UserRequest, signal: AbortSignal): Promise<UserReport> =>
+    putUser: (request: UserRequest, signal: AbortSignal = neverAborted()): Promise<UserReport> =>
       run(signal, (access) => putUser(userPort(access, signal), request)),
 
     /** What `putUser` would send. */
-    planPutUser: (request: UserRequest, signal: AbortSignal): Promise<Plan<BmcUser | undefined>> =>
+    planPutUser: (
+      request: UserRequest,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<Plan<BmcUser | undefined>> =>
       run(signal, (access) => planPutUser(userPort(access, signal), request)),
 
     /** Deletes the user, until the list no longer shows it; that there is none is success. */
-    deleteUser: (name: string, signal: AbortSignal): Promise<UserReport> =>
+    deleteUser: (name: string, signal: AbortSignal = neverAborted()): Promise<UserReport> =>
       run(signal, (access) => deleteUser(userPort(access, signal), name)),
 
     /** What `deleteUser` would send. */
-    planDeleteUser: (name: string, signal: AbortSignal): Promise<Plan<BmcUser | undefined>> =>
+    planDeleteUser: (
+      name: string,
+      signal: AbortSignal = neverAborted(),
+    ): Promise<Plan<BmcUser | undefined>> =>
       run(signal, (access) => planDeleteUser(userPort(access, signal), name)),
   }),
   check: ({ connection: { username }, read }, signal) =>

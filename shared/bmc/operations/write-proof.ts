@@ -11,8 +11,8 @@ interface ProofRow {
   readonly kind: AnswerKind;
   readonly codes: readonly (number | string)[];
   /**
-   * What it proves about a command that the BMC offers. BMCs answer so after they have carried the command out, too, so that only
-   * the machine can tell.
+   * What the answer proves about a command that the BMC offers. BMCs also answer like this after they have executed the
+   * command, so only the machine can tell.
    */
   readonly command: Proof;
   readonly setting: Proof;

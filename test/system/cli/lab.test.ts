@@ -99,7 +99,7 @@ describe("pbnj-worker lab", () => {
 /** The ID of the workflow that the server gives to node-01. */
 async function workflowAt(server: string): Promise<string> {
   const transport = connectTinkServer({
-    ...{ server, tls: false, api: "current", legacy: legacyServerApi },
+    ...{ server, tls: false, api: "current", legacy: legacyServerApi() },
     ...{ clock: systemClock, log: silentLogger, maxBackoffMs: 1_000 },
   });
   try {

@@ -1,11 +1,12 @@
 import { once } from "node:events";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { startTinkServer } from "../../../simulators/tink/server.ts";
 import { shardOf } from "../../../worker/machines/shard.ts";
 import { openFakeCluster } from "../../support/fake-cluster.ts";
+import { freePort } from "../../support/free-port.ts";
 import { messageOf, openLab, openRack, type Step, workingLab } from "../../support/lab.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 
@@ -378,15 +379,6 @@ test("ends the wait for the server when a watch of the cluster opens again", {
 
   await lab.worker.untilLogged("tink server available again");
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return address !== null && typeof address === "object" ? address.port : 0;
-}
 
 /** Whether something listens on the port. */
 async function answers(port: number): Promise<boolean> {

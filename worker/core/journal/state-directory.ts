@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { access, chmod, constants, readdir, readFile, realpath, stat } from "node:fs/promises";
+import { access, chmod, constants, readdir, readFile, realpath, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
@@ -64,6 +64,8 @@ export async function openStateDirectory(given: string, clock: Clock = systemClo
       async verify() {
         await lock.verify().catch((thrown: unknown) => Promise.reject(lockProblemOf(path, thrown)));
       },
+      /** Rejects with a `StateDirectoryProblem` if nothing can be written. */
+      probe: () => probe(path),
       /** Checks the lock until `stop` aborts. Resolves to a problem if another worker takes over the directory. */
       untilLost: (stop: AbortSignal, log: Logger) => untilLost(lock, path, { clock, log }, stop),
       close: () => lock.release(),
@@ -97,6 +99,21 @@ async function holdsNothingElse(path: string): Promise<boolean> {
   return (await readdir(path)).every((name) => OWN_NAMES.test(name));
 }
 
+/** Room for the journal entry of an action. */
+const PROBE_BYTES = 64 * 1_024;
+
+async function probe(path: string): Promise<void> {
+  const file = join(path, "state.json.probe");
+  try {
+    // Blocks are allocated with the sync at the latest.
+    await replaceTextFile(file, "x".repeat(PROBE_BYTES), new SyncedFolder(path));
+  } catch (thrown) {
+    throw problemOf(`the state directory ${path} cannot be written`, thrown);
+  } finally {
+    await rm(file, { force: true }).catch(() => undefined);
+  }
+}
+
 async function untilLost(
   lock: StateLock,
   path: string,
@@ -128,8 +145,24 @@ function lockProblemOf(path: string, thrown: unknown): StateDirectoryProblem {
   return new StateDirectoryProblem(text, { cause: thrown });
 }
 
+const CHOOSE = "choose another directory with --state-directory";
+
+/** How to fix an error of the system. */
+const FIXES: Readonly<Record<string, string>> = {
+  EACCES: `. Fix: give it to the user that runs the worker (chown), or ${CHOOSE}`,
+  EPERM: `. Fix: give it to the user that runs the worker (chown), or ${CHOOSE}`,
+  ENOSPC: `. Fix: free some space on that file system, or ${CHOOSE}`,
+  EDQUOT: `. Fix: free some space within that quota, or ${CHOOSE}`,
+  EROFS: `. Fix: mount that file system so that it can be written, or ${CHOOSE}`,
+  ENOENT: `. Fix: ${CHOOSE}`,
+  ENOTDIR: `. Fix: ${CHOOSE}`,
+  EEXIST: `. Fix: ${CHOOSE}`,
+};
+
 function problemOf(what: string, thrown: unknown): StateDirectoryProblem {
-  return new StateDirectoryProblem(`${what}: ${textOf(thrown)}`, { cause: thrown });
+  const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+  const fix = FIXES[code] ?? "";
+  return new StateDirectoryProblem(`${what}: ${textOf(thrown)}${fix}`, { cause: thrown });
 }
 
 async function identity(file: string): Promise<string> {

@@ -5,10 +5,10 @@ import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { Outcome } from "../action/action.ts";
-import type { Runtime } from "../ports/runtime.ts";
 
 export interface LaunchGateOptions {
-  readonly runtime: Runtime;
+  /** Checks that an action can be recorded and launched. Rejects with one line. */
+  readonly checkLaunch: (signal: AbortSignal) => Promise<unknown>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -19,8 +19,8 @@ const RETRY: Backoff = { firstMs: 1_000, maxMs: 15_000, jitter: 0.2 };
 const NOT_BY_RUNTIME: ReadonlySet<ErrorClass | undefined> = new Set(["cancelled", "state", "usage"]);
 
 /**
- * Keeps the lanes from polling while the runtime cannot launch anything, because every action that the server serves would
- * then fail.
+ * Keeps the lanes from polling while no action can be launched, because the runtime is unavailable or the state directory
+ * cannot be written: every action that the server serves would then fail.
  */
 export class LaunchGate {
   readonly #options: LaunchGateOptions;
@@ -40,9 +40,11 @@ export class LaunchGate {
     this.#close(stop);
   }
 
-  /** Checks the runtime if an action may have failed to launch because of it. */
-  see({ ok, class: errorClass, exitCode }: Outcome, stop: AbortSignal): void {
-    if (!ok && exitCode === undefined && !NOT_BY_RUNTIME.has(errorClass)) this.#close(stop);
+  /** Checks the runtime if an action may have failed to launch because of it. `outcome` is undefined if it was not run. */
+  see(outcome: Outcome | undefined, stop: AbortSignal): void {
+    if (!outcome) this.#close(stop);
+    else if (!outcome.ok && outcome.exitCode === undefined && !NOT_BY_RUNTIME.has(outcome.class))
+      this.#close(stop);
   }
 
   #close(stop: AbortSignal): void {
@@ -52,10 +54,10 @@ export class LaunchGate {
   }
 
   async #untilUsable(stop: AbortSignal): Promise<void> {
-    const { runtime, clock, log } = this.#options;
+    const { checkLaunch, clock, log } = this.#options;
     for (let attempt = 1; !stop.aborted; attempt += 1) {
       try {
-        await withTimeout(CHECK_MS, stop, (bound) => runtime.check(bound), clock);
+        await withTimeout(CHECK_MS, stop, (bound) => checkLaunch(bound), clock);
         if (attempt > 1) log.info({}, "runtime can launch actions again, polling");
         return;
       } catch (thrown) {

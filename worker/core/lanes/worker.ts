@@ -6,7 +6,7 @@ import type { Executor } from "../run/executor.ts";
 import type { StopSignals } from "../run/services.ts";
 import { runLane } from "./lane.ts";
 import type { LaneOptions } from "./lane-options.ts";
-import { LaunchGate } from "./launch-gate.ts";
+import { LaunchGate, type LaunchGateOptions } from "./launch-gate.ts";
 import { ServerLoad } from "./server-load.ts";
 
 /** Leader election, for a worker that works only while it leads. */
@@ -44,6 +44,7 @@ export interface WorkerOptions extends Pick<LaneOptions, "clock" | "log" | "maxB
   readonly leadership?: Leadership | undefined;
   readonly runtime: Runtime;
   readonly executor: Executor;
+  readonly checkLaunch: LaunchGateOptions["checkLaunch"];
   /** How long running actions may take to end by themselves when the worker stops. */
   readonly shutdownGraceMs: number;
 }
@@ -220,7 +221,7 @@ export class Worker implements LaneControl {
     try {
       const signals = { stop, cancel: this.#cancel.signal };
       const outcome = await this.#options.executor.execute(action, signals);
-      if (outcome) this.#launches.see(outcome, this.#stop.signal);
+      this.#launches.see(outcome, this.#stop.signal);
       return outcome !== undefined;
     } finally {
       this.#running -= 1;

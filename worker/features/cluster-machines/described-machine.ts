@@ -4,7 +4,13 @@ import { valueProblems } from "../../../shared/document/issue-problems.ts";
 import { excessOf } from "../../../shared/input-limits.ts";
 import type { Pause } from "../../core/action/machine-facts.ts";
 import type { Labels } from "../../document/labels.ts";
-import { apiVersionOf, KINDS, type Kind, type ObjectName } from "../../kubernetes/client/kinds.ts";
+import {
+  apiVersionOf,
+  KINDS,
+  type Kind,
+  type ObjectName,
+  refersToMachine,
+} from "../../kubernetes/client/kinds.ts";
 import type { ObjectReference } from "../../kubernetes/events/object-events.ts";
 import { connectionLockKey } from "../../machines/lock-key.ts";
 import { type ConnectionSource, connectionDocument } from "./connection-document.ts";
@@ -122,7 +128,7 @@ export const describeHardwareReference: Describe<MachineReference> = (object, na
     return unusable(name, problemsOf(BmcRef, bmcRef, reference.error.issues, "spec.bmcRef"));
   }
   const { apiGroup, kind, name: machine } = reference.data;
-  if (kind !== "Machine" || (apiGroup && apiGroup !== "bmc.tinkerbell.org")) {
+  if (!refersToMachine(reference.data)) {
     const other = apiGroup ? `${kind} of ${apiGroup}` : kind;
     return unusable(name, [
       `spec.bmcRef names a ${other}: only a Machine of bmc.tinkerbell.org is understood`,

@@ -4,5 +4,8 @@ import type { FeatureDefinition } from "../feature.ts";
 export const legacy = {
   name: "legacy",
   isUsed: ({ server }) => server !== undefined,
-  open: async () => [{ kind: "server", api: (await import("./legacy-transport.ts")).legacyServerApi }],
+  async open({ rules: { review } }) {
+    const { legacyServerApi } = await import("./legacy-transport.ts");
+    return [{ kind: "server", api: legacyServerApi((actions) => review.see(actions)) }];
+  },
 } satisfies FeatureDefinition;

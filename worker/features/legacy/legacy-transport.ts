@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { INPUT_BYTES } from "../../../shared/input-limits.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
-import type { ActionId, ActionStatus } from "../../core/action/action.ts";
+import type { Action, ActionId, ActionStatus } from "../../core/action/action.ts";
 import type { Acknowledgement, Poll, WorkflowSet } from "../../core/ports/source.ts";
 import { MalformedAction } from "../../sources/action-fields.ts";
 import { callStreaming, callUnary } from "../../sources/grpc/call.ts";
@@ -48,15 +48,19 @@ type Failed = Poll & { readonly kind: "failed" };
  * The deprecated workflow API of tink 0.8 to 0.12. It serves a worker ID all of its pending workflows, so that several may
  * run concurrently, and it never holds a call. The caller closes the channel.
  */
-export function legacyApi(channel: Channel): TinkApi {
-  return legacyTransport({
+export function legacyApi(channel: Channel, onWorkflow?: SeeWorkflow): TinkApi {
+  const calls: LegacyCalls = {
     contexts: (agentId, signal) => contextsOf(channel, agentId, signal),
     actions: async (workflowId, signal) =>
       (await callUnary(channel, getWorkflowActions, { workflowId }, options(signal))).actionList,
     report: async (status, signal) =>
       void (await callUnary(channel, reportActionStatus, status, options(signal))),
-  });
+  };
+  return legacyTransport(calls, onWorkflow);
 }
+
+/** Called with all actions of a workflow. Must not throw. */
+type SeeWorkflow = (actions: readonly Action[]) => void;
 
 /** The calls of the service, each with a timeout. Reject with a `ConnectError`, or with the signal's reason. */
 export interface LegacyCalls {
@@ -66,7 +70,7 @@ export interface LegacyCalls {
 }
 
 /** Interprets the answers to the calls. */
-export function legacyTransport(calls: LegacyCalls): TinkApi {
+export function legacyTransport(calls: LegacyCalls, onWorkflow?: SeeWorkflow): TinkApi {
   /** The workflow that each agent ID was served last. The next one comes first, so that none starves. */
   const lastServed = new Map<string, string>();
 
@@ -78,8 +82,13 @@ export function legacyTransport(calls: LegacyCalls): TinkApi {
   ): Promise<Poll | undefined> {
     const { workflowId } = context;
     try {
-      const current = currentActionOf(context, await calls.actions(workflowId, signal), agentId);
+      const listed = await calls.actions(workflowId, signal);
+      const current = currentActionOf(context, listed, agentId);
       if (current === undefined) return undefined;
+      if (onWorkflow && current.index === 0) {
+        const named = listed.filter(({ name, taskName, workerId }) => name && taskName && workerId);
+        onWorkflow(named.map((action, index) => actionOf(workflowId, { index, action }, false)));
+      }
       const begun = context.currentAction !== "" && context.currentActionState === State.RUNNING;
       return { kind: "action", action: actionOf(workflowId, current, begun) };
     } catch (thrown) {
@@ -230,4 +239,7 @@ function options(signal: AbortSignal) {
   return { signal, timeoutMs: CALL_TIMEOUT_MS, readMaxBytes: LARGEST_ANSWER_BYTES };
 }
 
-export const legacyServerApi: ServerApi = { connect: legacyApi, speaks: speaksLegacy };
+/** The deprecated API. `onWorkflow` is called with all actions of a workflow before the first one is served. */
+export function legacyServerApi(onWorkflow?: SeeWorkflow): ServerApi {
+  return { connect: (channel) => legacyApi(channel, onWorkflow), speaks: speaksLegacy };
+}

@@ -48,7 +48,7 @@ export function outOfBand(hardware: Hardware): Fields {
     blockDevices: byName(disks).map((disk) =>
       filled({ ...part(disk), driveType: disk.kind?.split(" ").at(-1), sizeBytes: whole(disk.bytes) }),
     ),
-    networkInterfaces: byName(nics).map((nic) => ({ ports: [port(nic)] })),
+    networkInterfaces: byName(nics).map((nic) => filled({ ports: [port(nic)] })),
     psus: byName(powerSupplies).map((supply) =>
       filled({ ...component(supply), powerCapacityWatts: whole(supply.watts) }),
     ),
@@ -87,9 +87,13 @@ function part({
   return filled({ vendor, model, serialNumber, firmwareVersion, status: filled({ health, state }) });
 }
 
-/** Copies an object without its undefined and empty fields, like Go's `omitempty`. */
+/** Copies an object without its undefined and empty fields, like Go's `omitempty`, and its lists without empty parts. */
 function filled(fields: Fields): Fields {
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined && !isEmpty(value));
+  const given = Object.entries(fields)
+    .map(
+      ([name, value]) => [name, Array.isArray(value) ? value.filter((one) => !isEmpty(one)) : value] as const,
+    )
+    .filter(([, value]) => value !== undefined && !isEmpty(value));
   return Object.fromEntries(given);
 }
 

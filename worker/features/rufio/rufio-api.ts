@@ -52,6 +52,8 @@ export interface OpenTask extends TaskBase {
   /** Whether only this worker can have started the Task. */
   readonly own: boolean;
   readonly action: unknown;
+  /** Why the Task can never succeed, whatever its action. */
+  readonly problem?: string | undefined;
   /** The digest of the Task's connection. */
   readonly connection: string;
   readonly startTime?: string | undefined;

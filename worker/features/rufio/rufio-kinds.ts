@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { excessOf } from "../../../shared/input-limits.ts";
-import { apiVersionOf, KINDS, type ObjectName } from "../../kubernetes/client/kinds.ts";
+import { apiVersionOf, KINDS, type ObjectName, refersToMachine } from "../../kubernetes/client/kinds.ts";
 import { pausingAnnotation } from "../../kubernetes/client/pausing-annotation.ts";
 import { Conditions, isFinished, isTrue, Progress, Time } from "./conditions.ts";
 import type { RufioJob, RufioMachine, RufioTask } from "./rufio-api.ts";
+import { unknownFields } from "./rufio-task-action.ts";
 
 /** The label on every object that this worker creates. */
 export const MANAGED_BY = { "app.kubernetes.io/managed-by": "pbnj-worker" } as const;
@@ -37,7 +38,7 @@ export const Metadata = z.object({
 
 export const JobObject = z.object({
   metadata: Metadata,
-  spec: z.object({
+  spec: z.looseObject({
     machineRef: z.object({ name: z.string(), namespace: z.string() }),
     tasks: z.array(z.unknown()),
   }),
@@ -46,7 +47,7 @@ export const JobObject = z.object({
 
 export const TaskObject = z.object({
   metadata: Metadata,
-  spec: z.object({ task: z.unknown(), connection: z.unknown() }),
+  spec: z.looseObject({ task: z.unknown(), connection: z.unknown() }),
   status: Progress,
 });
 
@@ -63,7 +64,9 @@ export const MachineObject = z.object({
 /** The fields of Tinkerbell's Hardware that concern its inventory status. */
 const HardwareObject = z.object({
   metadata: Metadata,
-  spec: z.object({ bmcRef: z.object({ kind: z.string(), name: z.string().min(1) }) }),
+  spec: z.object({
+    bmcRef: z.object({ kind: z.string(), apiGroup: z.string().nullish(), name: z.string().min(1) }),
+  }),
   status: z
     .object({
       attributes: z.object({ outOfBand: z.record(z.string(), z.unknown()).nullish() }).nullish(),
@@ -90,7 +93,7 @@ export function jobOf(object: unknown): RufioJob | undefined {
     completed: 0,
     maybeStarted: false,
     status,
-    problem: excessProblem("the Job's spec", spec),
+    problem: excessProblem("the Job's spec", spec) ?? unknownFields(spec, ["machineRef", "tasks"]),
   };
 }
 
@@ -118,6 +121,9 @@ export function taskOf(object: unknown): RufioTask | undefined {
     deleted: metadata.deletionTimestamp !== undefined,
     own: Object.entries(MANAGED_BY).every(([label, value]) => metadata.labels?.[label] === value),
     action: spec.task,
+    problem: unknownFields(spec, ["task", "connection"], {
+      machineRef: "name the Machine in a Job, or give its connection",
+    }),
     connection: connectionDigest(spec.connection),
     startTime: status.startTime,
     status,
@@ -146,7 +152,7 @@ export function machineOf(object: unknown): RufioMachine | undefined {
 /** Parses a Hardware; undefined if it is invalid or refers to no Machine. */
 export function hardwareOf(object: unknown) {
   const { success, data } = HardwareObject.safeParse(object);
-  if (!success || data.spec.bmcRef.kind !== KINDS.rufioMachine.kind) return undefined;
+  if (!success || !refersToMachine(data.spec.bmcRef)) return undefined;
   const { metadata, spec, status } = data;
   const { lastUpdated: _, ...attributes } = status?.attributes?.outOfBand ?? {};
   return {

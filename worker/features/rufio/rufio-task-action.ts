@@ -23,24 +23,53 @@ export interface TaskWork {
 
 export type ReadTask = ({ readonly ok: true } & TaskWork) | { readonly ok: false; readonly reason: string };
 
+/** The values of `resetType`, and of `SECURE_BOOT_KEYS` of the action `reset-secure-boot-keys`. */
+const DATABASE_RESETS = { ResetAllKeysToDefault: "default", DeleteAllKeys: "delete-all" } as const;
+const RESETS = { ...DATABASE_RESETS, DeletePK: "delete-pk" } as const;
+/** The key databases that can be reset alone. */
+const DATABASES = ["kek", "db", "dbx"];
+/** The BIOS attribute with which Dell accepts keys of others. */
+const KEY_POLICY = "SecureBootPolicy";
+
+/** Actions of Rufio that no action of this project does in the same way, and what to use instead in a template. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  secureBootCertificateImport: "enroll-secure-boot-key",
+  networkBootConfig: "set-http-boot, set-nic-pxe or set-bios",
+};
+
 const powerAction = z.enum(["on", "off", "soft", "status", "cycle", "reset"]);
 type PowerAction = z.infer<typeof powerAction>;
 const virtualMediaAction = z.strictObject({ mediaURL: z.string().optional(), kind: z.string() });
 const howToBoot = { persistent: z.boolean().optional(), efiBoot: z.boolean().optional() };
 
-const taskFields = {
+const enable = z.strictObject({ enable: z.boolean() });
+
+/** Fields of both versions. Those of Secure Boot are proposed (tinkerbell 930 and 987): a released API server may drop them. */
+const commonFields = {
   powerAction,
+  virtualMediaAction,
+  secureBoot: enable,
+  secureBootResetKeys: z.strictObject({ resetType: z.enum(namesOf(RESETS)) }),
+  secureBootDatabaseResetKeys: z.strictObject({
+    database: z.string().toLowerCase().pipe(z.enum(DATABASES)),
+    resetType: z.enum(namesOf(DATABASE_RESETS)),
+  }),
+  allowCustomSecureBootKeys: enable,
+};
+const CommonAction = z.object(commonFields).partial();
+type CommonAction = z.infer<typeof CommonAction>;
+
+const taskFields = {
+  ...commonFields,
   oneTimeBootDeviceAction: z.strictObject({ device: z.array(z.string()), efiBoot: z.boolean().optional() }),
   bootDevice: z.strictObject({ device: z.string().optional(), ...howToBoot }),
-  virtualMediaAction,
 };
 /** `Action` of Rufio's v1alpha1 Jobs and Tasks. */
 export const TaskAction = z.object(taskFields).partial().catchall(z.unknown());
 
 const operationFields = {
-  powerAction,
+  ...commonFields,
   bootDevice: z.strictObject({ name: z.string().optional(), ...howToBoot }),
-  virtualMediaAction,
 };
 /** `Operations` of v1alpha2 Jobs. */
 export const Operation = z
@@ -56,15 +85,14 @@ export function readTask(task: unknown): ReadTask {
   if (!parsed.success) return refused(problemOf(parsed.error.issues, "task"));
   const problem = notOne(Object.keys(parsed.data), taskFields, "Task");
   if (problem !== undefined) return refused(problem);
-  const { powerAction: power, oneTimeBootDeviceAction, bootDevice, virtualMediaAction: media } = parsed.data;
-  if (power) return powerWork(power, TIMEOUT_MS);
+  const { oneTimeBootDeviceAction, bootDevice, ...common } = parsed.data;
   if (oneTimeBootDeviceAction) {
     const { device: devices, efiBoot } = oneTimeBootDeviceAction;
     const first = { device: devices[0], persistent: false, efiBoot };
     return bootWork("oneTimeBootDeviceAction.device", first, TIMEOUT_MS);
   }
   if (bootDevice) return bootWork("bootDevice.device", bootDevice, TIMEOUT_MS);
-  return mediaWork(media, TIMEOUT_MS);
+  return commonWork(common, TIMEOUT_MS);
 }
 
 /** Reads an operation of a v1alpha2 Job. The reason for a refusal is one line, which becomes the Job's condition. */
@@ -79,13 +107,26 @@ export function readOperation(operation: unknown): ReadTask {
   if (timeoutSeconds < 0) return refused(`timeoutSeconds is ${timeoutSeconds}: must not be negative`);
   // Go omits 0, which means the default.
   const timeoutMs = timeoutSeconds === 0 ? TIMEOUT_MS : Math.min(timeoutSeconds * 1_000, LONGEST_TIMER_MS);
-  const { powerAction: power, bootDevice, virtualMediaAction: media } = action;
-  if (power) return powerWork(power, timeoutMs);
+  const { bootDevice, ...common } = action;
   if (bootDevice) {
     const { name: device, ...how } = bootDevice;
     return bootWork("bootDevice.name", { device, ...how }, timeoutMs);
   }
-  return mediaWork(media, timeoutMs);
+  return commonWork(common, timeoutMs);
+}
+
+/** Explains which fields of a spec this worker does not know; undefined if it knows all. `instead` says what to use. */
+export function unknownFields(
+  spec: object,
+  known: readonly string[],
+  instead: Readonly<Record<string, string>> = {},
+): string | undefined {
+  const unknown = Object.keys(spec).filter((name) => !known.includes(name));
+  if (unknown.length === 0) return undefined;
+  const hints = unknown.flatMap((name) => instead[name] ?? []);
+  return [`${unknown.map((name) => `spec.${name}`).join(", ")} is not known to this worker`, ...hints].join(
+    ": ",
+  );
 }
 
 function problemOf([issue]: readonly z.core.$ZodIssue[], whole: string): string {
@@ -101,11 +142,38 @@ function notOne(named: readonly string[], known: object, noun: string): string |
   if (named.length === 0) return `no action specified in ${noun}, nothing to do`;
   if (named.length > 1) return `names ${named.join(" and ")}: ${article(noun)} does one thing`;
   const unknown = named.filter((name) => !Object.hasOwn(known, name));
-  return unknown.length > 0 ? `${unknown.join(", ")} is not known to this worker` : undefined;
+  if (unknown.length === 0) return undefined;
+  const [instead] = unknown.flatMap((name) => INSTEAD[name] ?? []);
+  return `${unknown.join(", ")} is not known to this worker${instead ? `: use the action ${instead} in a template` : ""}`;
 }
 
 function article(noun: string): string {
   return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
+}
+
+/** The action for one of the fields that both versions have. */
+function commonWork(action: CommonAction, timeoutMs: number): ReadTask {
+  const { powerAction: power, secureBoot, secureBootResetKeys: keys, virtualMediaAction: media } = action;
+  const { secureBootDatabaseResetKeys: database, allowCustomSecureBootKeys: custom } = action;
+  if (power) return powerWork(power, timeoutMs);
+  if (secureBoot) return work("set-secure-boot", timeoutMs, { SECURE_BOOT: String(secureBoot.enable) });
+  if (keys) return resetWork({ SECURE_BOOT_KEYS: RESETS[keys.resetType] }, timeoutMs);
+  if (database) {
+    const environment = {
+      SECURE_BOOT_KEYS: DATABASE_RESETS[database.resetType],
+      DATABASE: database.database,
+    };
+    return resetWork(environment, timeoutMs);
+  }
+  if (custom) {
+    const policy = custom.enable ? "Custom" : "Standard";
+    return work("set-bios", timeoutMs, { BIOS_ATTRIBUTES: `${KEY_POLICY}=${policy}` });
+  }
+  return mediaWork(media, timeoutMs);
+}
+
+function resetWork(environment: TaskWork["environment"], timeoutMs: number): ReadTask {
+  return { ...work("reset-secure-boot-keys", timeoutMs, environment), idempotent: false };
 }
 
 /** The action for a power command. In Rufio, `off` is a hard power-off and `soft` a graceful one. */
@@ -190,6 +258,10 @@ export function actionOf(
 
 function work(action: string, timeoutMs: number, environment: TaskWork["environment"]) {
   return { ok: true, action, idempotent: true, timeoutMs, environment } as const;
+}
+
+function namesOf<Name extends string>(values: Readonly<Record<Name, string>>): readonly Name[] {
+  return Object.keys(values) as Name[];
 }
 
 function refused(reason: string): ReadTask {

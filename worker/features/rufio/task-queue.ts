@@ -228,6 +228,7 @@ export class TaskQueue implements RufioController {
     const refused = to && references({ from: api.referrerOf(task), to });
     // If the Task has started, the executor decides its outcome.
     if (refused !== undefined && task.startTime === undefined) return { kind: "fail", reason: refused };
+    if (task.problem !== undefined) return { kind: "fail", reason: task.problem };
     const read = api.readTask(task.action);
     if (!read.ok) return { kind: "fail", reason: read.reason };
     if (machine) return { kind: "do", machine };

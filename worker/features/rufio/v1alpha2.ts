@@ -15,7 +15,7 @@ import type {
   TaskChange,
 } from "./rufio-api.ts";
 import { connectionDigest, excessProblem, Metadata, nameOf } from "./rufio-kinds.ts";
-import { readOperation } from "./rufio-task-action.ts";
+import { readOperation, unknownFields } from "./rufio-task-action.ts";
 
 /**
  * This worker's own condition, which names the operation that it has started or is about to start. `completedOperations` alone
@@ -28,7 +28,7 @@ const Reference = z.object({ name: z.string().optional(), namespace: z.string().
 
 const JobObject = z.object({
   metadata: Metadata,
-  spec: z.object({
+  spec: z.looseObject({
     hardwareRef: Reference.nullish(),
     connection: z.record(z.string(), z.unknown()).nullish(),
     operations: z.array(z.unknown()),
@@ -132,7 +132,12 @@ function jobFrom({ metadata, spec, status }: JobObject): RufioJob {
 function targetOf(spec: JobObject["spec"]) {
   const { hardwareRef, connection, operations } = spec;
   const { name, namespace } = hardwareRef ?? {};
-  const problem = excessProblem("the Job's spec", spec);
+  const problem =
+    excessProblem("the Job's spec", spec) ??
+    unknownFields(spec, ["hardwareRef", "connection", "operations"], {
+      machineRef: "name the Hardware in hardwareRef",
+      tasks: "name the actions in operations",
+    });
   if (problem !== undefined) return { problem };
   if (operations.length === 0) return { problem: "the Job has no operations" };
   if (connection && name) return { problem: "the Job has both hardwareRef and connection: it must have one" };

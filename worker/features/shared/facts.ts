@@ -1,5 +1,6 @@
 import type { BmcAddress, MachineOrigin, Pause } from "../../core/action/machine-facts.ts";
 import type { Labels } from "../../document/labels.ts";
+import type { WorkflowProblem } from "../../explain/workflow-review.ts";
 import type { LeaderFacts } from "../../kubernetes/leader/leader-election.ts";
 import type { AgentIdCase } from "../../machines/agent-id.ts";
 import type { DriftSeen } from "./drift-seen.ts";
@@ -52,6 +53,8 @@ export interface WorkerFacts {
    * because the server holds polls.
    */
   connected?: () => boolean;
+  /** Workflows that cannot succeed; absent if the worker does not watch Workflows. */
+  workflowProblems?(): readonly WorkflowProblem[];
   /** Runs `Runtime.check`. */
   checkRuntime(signal: AbortSignal): Promise<string>;
   /** Absent without health checks. */

@@ -20,7 +20,7 @@ function knownOf(sections: readonly Section[]): Known {
   return new Map(sections.map(({ id, rows }) => [id, new Map(rows.map((row) => [row.id, row.version]))]));
 }
 
-/** The updates from `known` to the sections; undefined if there are none. */
+/** The updates from `known` to the sections; undefined if there are none. A section that is gone has no more rows. */
 function changesTo(sections: readonly Section[], known: Known): Changes | undefined {
   const changes = sections.flatMap(({ id, rows }) => {
     const before = known.get(id);
@@ -32,7 +32,12 @@ function changesTo(sections: readonly Section[], known: Known): Changes | undefi
     const order = isInOrder ? undefined : rows.map((row) => row.id);
     return [[id, { ...(changed.length > 0 && { rows: rendered }), order }] as const];
   });
-  return changes.length === 0 ? undefined : Object.fromEntries(changes);
+  const present = new Set(sections.map(({ id }) => id));
+  const gone = [...known].flatMap(([id, rows]) =>
+    present.has(id) || rows.size === 0 ? [] : [[id, { order: [] }] as const],
+  );
+  const all = [...changes, ...gone];
+  return all.length === 0 ? undefined : Object.fromEntries(all);
 }
 
 const MAX_READERS = 32;

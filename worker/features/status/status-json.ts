@@ -75,6 +75,7 @@ export function statusJson({ board, facts, clock, begunMs, begunAt }: Sources) {
     machines: shownMachines(facts.machines(), { board, facts }).map(machineJson),
     machineSources: sources,
     agentIdsInOtherCase: agentIdsInOtherCase?.(),
+    workflowProblems: facts.workflowProblems?.(),
     /** One list per count, the oldest minute first. */
     lastHour: {
       succeeded: activity.map(({ succeeded }) => succeeded),

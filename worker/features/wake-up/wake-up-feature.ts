@@ -1,6 +1,8 @@
 import { KINDS } from "../../kubernetes/client/kinds.ts";
 import { type NeededRight, ruleOf } from "../../kubernetes/client/needed-right.ts";
 import { inOtherCase, polledAgentIds } from "../../machines/agent-id.ts";
+import { runnableActions } from "../../template/actions.ts";
+import { renderedTemplate } from "../../template/rendered-workflow.ts";
 import type { FeatureDefinition, FeaturePart, FeatureServices, SharedConfig } from "../feature.ts";
 import { type WakeUpPart, wakeUpSettings } from "./wake-up-settings.ts";
 
@@ -40,11 +42,18 @@ async function openWakeUp({
   control: { cluster },
   log,
   machines: { inventory },
+  rules: { review },
 }: FeatureServices<Config>): Promise<readonly FeaturePart[]> {
   if (!cluster) return [];
   const { WakeUp } = await import("./wake-up.ts");
   const watched = config.kubernetes?.watchNamespace ?? cluster.namespace;
-  const workflows = new WakeUp({ cluster, namespace: watched === "*" ? undefined : watched, clock, log });
+  const workflows = new WakeUp({
+    ...{ cluster, namespace: watched === "*" ? undefined : watched, clock, log },
+    onPending(value, workflowId) {
+      const template = renderedTemplate({ value, sourceOf: () => workflowId });
+      if (template.ok) review.see(runnableActions(template.value.tasks, workflowId));
+    },
+  });
   const ready = async (stop: AbortSignal) => {
     const endMs = clock.monotonicMs() + READY_MS;
     while (workflows.isStarting && !stop.aborted && clock.monotonicMs() < endMs) {
@@ -57,7 +66,11 @@ async function openWakeUp({
     { kind: "server", deletions: workflows, ...(!config.agentAttributes && { waking: workflows }) },
     { kind: "observer", observer: workflows.observer },
     { kind: "offers", offers: { hasWorkflow: (agentId) => workflows.hasOpen(agentId) } },
-    { kind: "facts", cluster: () => ({ agentIdsInOtherCase }) },
+    {
+      kind: "facts",
+      worker: { workflowProblems: () => review.problems((workflowId) => workflows.isOpen(workflowId)) },
+      cluster: () => ({ agentIdsInOtherCase }),
+    },
     { kind: "task", ready, run: (stop) => workflows.run(stop) },
   ];
 }

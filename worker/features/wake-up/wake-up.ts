@@ -4,7 +4,7 @@ import type { ActionId, WorkflowMember } from "../../core/action/action.ts";
 import type { Observer } from "../../core/action/observer.ts";
 import type { Wake, Waking } from "../../core/ports/source.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
-import { KINDS, nameOfKey } from "../../kubernetes/client/kinds.ts";
+import { KINDS, keyOf, nameOfKey } from "../../kubernetes/client/kinds.ts";
 import { WatchedObjects } from "../../kubernetes/client/watched-objects.ts";
 import { ObjectIndex } from "../../kubernetes/controller/object-index.ts";
 import { Deletions } from "./deletions.ts";
@@ -16,6 +16,8 @@ export interface WakeUpOptions {
   readonly namespace?: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Called with each Workflow before its first action has run, as often as it changes. Must not throw. */
+  readonly onPending?: (object: unknown, workflowId: string) => void;
   readonly random?: () => number;
 }
 
@@ -49,7 +51,7 @@ export class WakeUp implements Waking {
 
   constructor(options: WakeUpOptions) {
     this.#options = options;
-    const { cluster, namespace, clock, log } = options;
+    const { cluster, namespace, clock, log, onPending } = options;
     this.#reportedEnds = new ReportedEnds({
       ...{ clock, log, stop: () => this.#stop },
       isShown: (workflowId) => this.isWatching && this.#knows(workflowId),
@@ -60,9 +62,11 @@ export class WakeUp implements Waking {
       selection: { namespace },
       clock,
       log,
-      project: (object) => {
+      project(object, name) {
         this.#reportedEnds.see(object);
-        return watchedWorkflow(object);
+        const watched = watchedWorkflow(object);
+        if (watched.isPending) onPending?.(object, keyOf(name));
+        return watched;
       },
       onState: ({ kind }) => {
         if (kind === "failing") this.#wakeAll();
@@ -108,6 +112,11 @@ export class WakeUp implements Waking {
   /** The agent IDs of all tasks of unfinished Workflows. */
   named(): Iterable<string> {
     return this.#open.values();
+  }
+
+  /** Whether a Workflow exists and is unfinished. */
+  isOpen(workflowId: string): boolean {
+    return (this.#find(workflowId)?.workers.length ?? 0) > 0;
   }
 
   blocking(agentId: string): number {

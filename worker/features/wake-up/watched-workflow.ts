@@ -31,6 +31,8 @@ export interface WatchedWorkflow {
   readonly blocked?: string;
   /** Empty for a finished Workflow, and if actions have no IDs. */
   readonly actionIds: readonly string[];
+  /** Whether the server may serve its first action. */
+  readonly isPending?: boolean;
 }
 
 /** Before these, a Workflow may be prepared, run or clean up. */
@@ -57,11 +59,14 @@ export function watchedWorkflow(object: unknown): WatchedWorkflow {
     return workers.length > 0 ? { ...closed, workers } : closed;
   }
   return {
+    isPending: PENDING_STATES.has(state),
     agents: idsIn(agentID ? [agentID] : tasks.map(({ worker }) => worker)),
     workers,
     actionIds: tasks.flatMap(({ actions = [] }) => actions.flatMap(({ id }) => (id ? [id] : []))),
   };
 }
+
+const PENDING_STATES = new Set(["PENDING", "STATE_PENDING"]);
 
 function idsIn(names: readonly (string | undefined)[]): readonly string[] {
   return [...new Set(names.flatMap((name) => name || []))];

@@ -38,6 +38,23 @@ export const KINDS = {
   },
 } as const satisfies Readonly<Record<string, Kind>>;
 
+/**
+ * Whether a Hardware's `bmcRef` refers to a Machine. Tinkerbell's manual writes the kind as `machine.bmc.tinkerbell.org`, and its
+ * programs read only the name.
+ */
+export function refersToMachine({
+  kind,
+  apiGroup,
+}: {
+  readonly kind: string;
+  readonly apiGroup?: string | null | undefined;
+}): boolean {
+  const { group, kind: machine } = KINDS.rufioMachine;
+  const written = kind.toLowerCase();
+  const isMachine = written === machine.toLowerCase() || written === `${machine.toLowerCase()}.${group}`;
+  return isMachine && (!apiGroup || apiGroup === group);
+}
+
 export interface ObjectName {
   readonly namespace: string;
   readonly name: string;

@@ -58,7 +58,8 @@ describe("a TLS failure of the preferred provider", () => {
     expect(error.class).toBe("tls");
     expect(error.message).toMatch(/^redfish: [^\n]+$/);
     expect(client.provider).toBeUndefined();
-    expect(lab.redfish.requests).toEqual([]);
+    // Only the time is asked for, without credentials.
+    expect(lab.redfish.requests.filter(({ path }) => path !== "/")).toEqual([]);
     expect(lab.ipmi.log).not.toContain("Get Chassis Status");
   });
 

@@ -188,6 +188,7 @@ test("a worker that leads hands over within 2 s although the server takes no rep
   const needs = labNeeds({ runtime: briefRuntime(), sourceOf: () => source, clock });
   const worker = new Worker({
     ...{ ...needs, executor: new Executor(needs), shutdownGraceMs: HOUR_MS, reload: async () => undefined },
+    checkLaunch: (signal) => needs.runtime.check(signal),
     services: {
       agentIds: () => [action.agentId],
       sourceOf: () => source,
@@ -242,6 +243,7 @@ test("a worker does not poll while its runtime cannot launch anything, at its st
   const needs = labNeeds({ runtime, sourceOf: () => source, clock });
   const worker = new Worker({
     ...{ ...needs, executor: new Executor(needs), shutdownGraceMs: HOUR_MS, reload: async () => undefined },
+    checkLaunch: (signal) => needs.runtime.check(signal),
     services: {
       agentIds: () => [action.agentId],
       sourceOf: () => source,

@@ -342,6 +342,7 @@ export class Life {
       ...(election && { leadership: election }),
       reload: async () => undefined,
       runtime,
+      checkLaunch: () => runtime.check(),
       executor,
       shutdownGraceMs: 60_000,
     });

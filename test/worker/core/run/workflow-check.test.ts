@@ -27,7 +27,7 @@ afterEach(async () => {
 
 function connect(server: string, api: "auto" | "current" = "auto"): TinkServer {
   const transport = connectTinkServer({
-    legacy: legacyServerApi,
+    legacy: legacyServerApi(),
     ...{ server, tls: false, api, clock: scaledClock(SPEED), log: silentLogger },
     maxBackoffMs: 1_000,
   });

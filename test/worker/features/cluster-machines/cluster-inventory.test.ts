@@ -203,14 +203,17 @@ describe.concurrent("Hardware", () => {
         fake.create(MACHINES, "Machine", machine("bmc-1"));
         fake.create(MACHINES, "Machine", machine("unlisted"));
         fake.create(HARDWARE, "Hardware", hardware("server-1", machineRef("bmc-1")));
+        const asInTheManual = { kind: "machine.bmc.tinkerbell.org", name: "bmc-1" };
+        fake.create(HARDWARE, "Hardware", hardware("server-2", asInTheManual));
         fake.create(HARDWARE, "Hardware", hardware("without", undefined));
         fake.create("v1", "Secret", secret("bmc-1", { username: "u", password: "p" }));
       },
     });
-    await expect.poll(() => lab.changes, SOON).toEqual([{ added: ["server-1"], removed: [] }]);
+    await expect.poll(() => lab.changes, SOON).toEqual([{ added: ["server-1", "server-2"], removed: [] }]);
 
-    expect(lab.names()).toEqual(["server-1"]);
+    expect(lab.names()).toEqual(["server-1", "server-2"]);
     expect(await lab.connect("server-1")).toMatchObject({ machine: "server-1", host: "bmc-1.bmc.example" });
+    expect(await lab.connect("server-2")).toMatchObject({ machine: "server-2", host: "bmc-1.bmc.example" });
     expect(await lab.connect("bmc-1")).toMatchObject({ machine: "bmc-1", host: "bmc-1.bmc.example" });
     expect(lab.inventory.find("bmc-1")?.lockKey).toBe(lab.inventory.find("server-1")?.lockKey);
     expect(lab.inventory.find("unlisted")).toBeUndefined();

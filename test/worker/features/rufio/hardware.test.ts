@@ -117,6 +117,9 @@ describe("the status of Hardware", () => {
 
     expect(outOfBand({ ...hardware, nics: nics.toReversed() })).toEqual(outOfBand(hardware));
     expect(outOfBand({ ...hardware, nics: [] })).toEqual({});
+    const nothing = [{ name: "" }];
+    const empty = { processors: nothing, memory: nothing, disks: nothing, nics: nothing };
+    expect(outOfBand({ ...hardware, ...empty, tpms: nothing, gpus: nothing })).toEqual({});
   });
 
   test("is written once it is known, and again only when it changes, with what was not read again", async () => {

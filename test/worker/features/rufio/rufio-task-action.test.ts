@@ -55,6 +55,30 @@ const tasks: readonly (readonly [object, string, Readonly<Record<string, unknown
   ],
   [{ virtualMediaAction: { kind: "CD", mediaURL: "" } }, "eject-virtual-media", {}],
   [{ virtualMediaAction: { kind: "CD" } }, "eject-virtual-media", {}],
+  [{ secureBoot: { enable: true } }, "set-secure-boot", { enabled: true }],
+  [{ secureBoot: { enable: false } }, "set-secure-boot", { enabled: false }],
+  [
+    { secureBootResetKeys: { resetType: "ResetAllKeysToDefault" } },
+    "reset-secure-boot-keys",
+    { keys: "default" },
+  ],
+  [{ secureBootResetKeys: { resetType: "DeleteAllKeys" } }, "reset-secure-boot-keys", { keys: "delete-all" }],
+  [{ secureBootResetKeys: { resetType: "DeletePK" } }, "reset-secure-boot-keys", { keys: "delete-pk" }],
+  [
+    { secureBootDatabaseResetKeys: { database: "KEK", resetType: "DeleteAllKeys" } },
+    "reset-secure-boot-keys",
+    { keys: "delete-all", database: "kek" },
+  ],
+  [
+    { allowCustomSecureBootKeys: { enable: true } },
+    "set-bios",
+    { attributes: { SecureBootPolicy: "Custom" }, wait: false },
+  ],
+  [
+    { allowCustomSecureBootKeys: { enable: false } },
+    "set-bios",
+    { attributes: { SecureBootPolicy: "Standard" } },
+  ],
 ];
 
 describe("a Task", () => {
@@ -91,7 +115,29 @@ describe("a Task", () => {
       "names powerAction and bootDevice: a Task does one thing",
     ],
     [{ nmi: true }, "nmi is not known to this worker"],
-    [{ secureBoot: { enable: true } }, "secureBoot is not known to this worker"],
+    [{ secureBoot: {} }, "secureBoot.enable: "],
+    [{ secureBoot: { enable: true, mode: "User" } }, "secureBoot.mode is not known to this worker"],
+    [
+      { secureBoot: { enable: true }, powerAction: "on" },
+      "names powerAction and secureBoot: a Task does one",
+    ],
+    [{ secureBootResetKeys: { resetType: "ResetPK" } }, "secureBootResetKeys.resetType: Invalid option"],
+    [
+      { secureBootDatabaseResetKeys: { database: "PK", resetType: "DeleteAllKeys" } },
+      "secureBootDatabaseResetKeys.database: Invalid option",
+    ],
+    [
+      { secureBootDatabaseResetKeys: { database: "db", resetType: "DeletePK" } },
+      "secureBootDatabaseResetKeys.resetType: Invalid option",
+    ],
+    [
+      { secureBootCertificateImport: { database: "db", certificatePEMConfigMapRef: {} } },
+      "secureBootCertificateImport is not known to this worker: use the action enroll-secure-boot-key in a template",
+    ],
+    [
+      { networkBootConfig: { httpBootEnabled: true } },
+      "networkBootConfig is not known to this worker: use the action set-http-boot, set-nic-pxe or set-bios in a template",
+    ],
     [{ bootDevice: { device: "pxe", nic: 2 } }, "bootDevice.nic is not known to this worker"],
     [{ bootDevice: {} }, "bootDevice.device is missing: must be one of none, pxe"],
     [{ bootDevice: { device: "PXE" } }, "bootDevice.device is PXE: must be one of none, pxe"],

@@ -43,6 +43,23 @@ it.concurrent("fails a Task whose connection no Machine of its namespace has", a
   expect(lab.machine().commands).toEqual([]);
 });
 
+it.concurrent("fails a Task with an unknown field instead of ignoring it, and names what to use", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  await lab.replica();
+  lab.cluster.create(BMC_API, "Task", {
+    metadata: { name: "t1", namespace: "default" },
+    spec: { task: { powerAction: "off" }, machineRef: { name: "node-01", namespace: "default" } },
+  });
+
+  await eventually(() => expect(isTrue(lab.task("t1"), "Failed")).toBe(true));
+
+  expect(lab.task("t1").conditions?.[0]?.["message"]).toBe(
+    "spec.machineRef is not known to this worker: name the Machine in a Job, or give its connection",
+  );
+  expect(lab.machine().commands).toEqual([]);
+});
+
 it.concurrent("fails a Task with the action's message, without a completion time", async () => {
   await using lab = await rufioLab({ machines: { "node-01": { power: "off" } } });
   lab.addMachine();

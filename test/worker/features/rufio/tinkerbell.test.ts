@@ -100,6 +100,20 @@ it.concurrent("runs the Jobs of the isoboot mode before and after the workflow",
   expect(lab.machine().boots.map(({ device }) => device)).toEqual(["cdrom"]);
 });
 
+it.concurrent("runs the Secure Boot tasks of the customboot mode, and verifies them", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  await lab.replica();
+  const before = lab.machine().secureBoot.enabled;
+
+  await bootJob(lab, "customboot-preparing-w1", [
+    { secureBoot: { enable: !before } },
+    { secureBootResetKeys: { resetType: "DeleteAllKeys" } },
+  ]);
+
+  expect(lab.machine().secureBoot).toMatchObject({ enabled: !before, keysAfterBoot: false });
+});
+
 it.concurrent("deletes the Task of a deleted Job of the same name, and does not count it", async () => {
   await using lab = await rufioLab({ cluster: { controllers: false } });
   lab.addMachine();

@@ -143,6 +143,14 @@ describe.concurrent("the machine of a Job", () => {
     [{}, "the Job has neither hardwareRef nor connection: it must have one"],
     [{ hardwareRef: { name: "", namespace: "" } }, "the Job has neither hardwareRef nor connection"],
     [
+      { machineRef: { name: "node-01", namespace: "default" } },
+      "spec.machineRef is not known to this worker: name the Hardware in hardwareRef",
+    ],
+    [
+      { hardwareRef: { name: "node-01", namespace: "default" }, retries: 2 },
+      "spec.retries is not known to this worker",
+    ],
+    [
       { hardwareRef: { name: "node-01", namespace: "default" }, connection: { host: "h" } },
       "the Job has both",
     ],

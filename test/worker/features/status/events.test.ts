@@ -41,6 +41,27 @@ describe("a stream", () => {
     expect(update["machines"]).toEqual({ rows: { "node-01": expect.stringContaining("running") } });
   });
 
+  test("empties the section of a rack that is gone, and sends that of a new one whole", async () => {
+    const clock = statusClock();
+    const rack = { name: "r1" };
+    await using lab = await statusLab({
+      clock,
+      machines: ["a", "b"],
+      machineLabels: () => ({ rack: rack.name }),
+    });
+    const { reader } = await openPage(lab, "/?group=rack");
+
+    rack.name = "r2";
+    lab.setMachines(["a", "b"]);
+    clock.pass(BURST_MS);
+    await reader.until(() => reader.updates.length === 1);
+
+    const [update = {}] = reader.updates;
+    expect(update["machines-r1"]).toEqual({ order: [] });
+    expect(update["machines-r2"]?.order).toEqual(["a", "b"]);
+    expect(Object.keys(update["machines-r2"]?.rows ?? {})).toEqual(["a", "b"]);
+  });
+
   test("sends a comparison alone, also to a page that was opened before it and to one that was away", async () => {
     const clock = statusClock();
     const seen: { now: DriftSeen | undefined } = { now: undefined };

@@ -31,7 +31,7 @@ describe("the overview", () => {
 
     const text = shown(page);
     expect(text).toContain(
-      "1 failed 1 agent IDs without an answer 1 running, of 200 1 waiting 2 agent IDs 3 machines",
+      "1 failed 1 agent ID without an answer 1 running, of 200 1 waiting 2 agent IDs 3 machines",
     );
     expect(text).toContain("1 on 0 off 2 power unknown");
     expect(text).toContain(
@@ -136,6 +136,7 @@ describe("the overview", () => {
       ["d"],
     ]);
     expect(shown(divided ?? "")).toContain("rack r9 2");
+    expect(divided).toContain('class="list optional part wide"');
     expect(shown(mistaken ?? "")).toContain("There is no order by colour: choose name, power, state");
     expect(shown(mistaken ?? "")).toContain("= is not a selector such as rack=r12");
     expect(shown(mistaken ?? "")).toContain("no machine has the label row");
@@ -385,7 +386,7 @@ describe("a machine's page", () => {
     expect(shown(await lab.text("/machines/node-02"))).toContain(
       "Comparison failed unreachable: connect &lt;ECONNREFUSED&gt;",
     );
-    expect(shown(await lab.text("/"))).toContain("1 differ from the desired state");
+    expect(shown(await lab.text("/"))).toContain("1 differs from the desired state");
     expect(JSON.parse(await lab.text("/status.json"))).toMatchObject({
       machines: [{ drift: { comparedAt: "2026-11-21T03:00:00.000Z" } }, { drift: { error: failed } }],
     });
@@ -437,6 +438,13 @@ describe("a machine's page", () => {
     expect(rowsOf(overview, "agents-misnamed")).toEqual(["PBNJ-node-01"]);
     expect(shown(overview)).toContain("PBNJ-node-01 pbnj-node-01");
     expect(JSON.parse(await lab.text("/status.json"))).toMatchObject({ agentIdsInOtherCase: agentIds });
+  });
+
+  test("shows mistakes in Workflows", async () => {
+    const problem = { workflow: "default/w", task: "t", action: "power-off", reason: "MODE must be hard" };
+    await using lab = await statusLab({ workflowProblems: () => [problem] });
+
+    expect(shown(await lab.text("/"))).toContain("default/w t / power-off MODE must be hard");
   });
 
   test("says when the inventory no longer has it", async () => {

@@ -43,7 +43,7 @@ function connect(
   { api = "current", clock = scaledClock(SPEED), log = silentLogger }: Partial<Connecting> = {},
 ): TinkServer {
   const transport = connectTinkServer({
-    legacy: legacyServerApi,
+    legacy: legacyServerApi(),
     server,
     tls: false,
     api,

@@ -26,7 +26,7 @@ function connect(
   log: Logger = silentLogger,
 ): TinkServer {
   const transport = connectTinkServer({
-    legacy: legacyServerApi,
+    legacy: legacyServerApi(),
     server,
     tls: false,
     api,

@@ -78,7 +78,9 @@ function update({ data, lastEventId }) {
   heardMs = performance.now();
   for (const [id, change] of Object.entries(JSON.parse(data))) {
     const element = document.querySelector(`[data-section="${CSS.escape(id)}"]`);
-    if (element) updateSection(element, change);
+    // The page was sent before there was such a section, for example a new rack.
+    if (!element) return location.reload();
+    updateSection(element, change);
   }
   if (lastEventId) seen = lastEventId;
 }

@@ -1,3 +1,4 @@
+import type { WorkflowProblem } from "../../../explain/workflow-review.ts";
 import type { AgentIdCase } from "../../../machines/agent-id.ts";
 import { settingsThatDiffer } from "../../shared/drift-seen.ts";
 import type { MachineSourceFacts } from "../../shared/facts.ts";
@@ -33,6 +34,7 @@ import {
 import {
   type Block,
   block,
+  inside,
   type Kind,
   pager,
   type Row,
@@ -110,6 +112,14 @@ export function overview(query: Query, sources: Sources): View {
         MOST_AGENTS,
         "",
       ),
+      some(
+        "workflows-wrong",
+        "Workflows with mistakes",
+        workflowProblemKind,
+        facts.workflowProblems?.() ?? [],
+        MOST_AGENTS,
+        "",
+      ),
       table({ id: "sources-failing", heading: "Machine sources with problems" }, sourceKind, broken, nowMs),
       chartsAndSearch(board.activity(), query, labelKeys.length > 0),
       unknownText(query, machineColumns) || html``,
@@ -135,6 +145,16 @@ const agentCaseKind: Kind<AgentIdCase> = {
   columns: [
     { head: "Named by a Workflow", show: ({ named }) => named },
     { head: "This worker's agent ID", show: ({ polled }) => polled },
+  ],
+};
+
+/** Mistakes that are known before the first command of a Workflow. */
+const workflowProblemKind: Kind<WorkflowProblem> = {
+  id: ({ workflow, task, action }) => rowId(`${workflow}/${task}/${action}`),
+  columns: [
+    { head: "Workflow", show: ({ workflow }) => workflow },
+    { head: "Action", show: ({ task, action }) => `${task} / ${action}` },
+    { head: "Problem", class: "reason", show: ({ reason }) => reason },
   ],
 };
 
@@ -228,20 +248,26 @@ function machineGrids(
   const groups = Map.groupBy(page.items, ({ labels }) => labels?.[group]);
   return [
     machineGrid({ ...about, none: page.all === 0 ? about.none : undefined }, [], dense),
-    ...[...groups].map(([value, members]) =>
-      machineGrid(
-        {
-          id: `machines-${rowId(value ?? "")}${value === undefined ? "-without" : ""}`,
-          heading: value === undefined ? `Without ${group}` : `${group} ${value}`,
-          count: members.length,
-          isPart: true,
-        },
-        members,
-        dense,
+    inside(
+      "parts",
+      [...groups].map(([value, members]) =>
+        machineGrid(
+          {
+            id: `machines-${rowId(value ?? "")}${value === undefined ? "-without" : ""}`,
+            heading: value === undefined ? `Without ${group}` : `${group} ${value}`,
+            count: members.length,
+            part: dense && members.length <= MOST_IN_NARROW ? "narrow" : "wide",
+          },
+          members,
+          dense,
+        ),
       ),
     ),
   ];
 }
+
+/** A rack is a narrow block, so that several are beside each other. */
+const MOST_IN_NARROW = 60;
 
 function groupLinks(query: Query, keys: readonly string[]): Html | false {
   if (keys.length === 0) return false;
@@ -256,7 +282,7 @@ function groupLinks(query: Query, keys: readonly string[]): Html | false {
 
 /** The label of a state, which is also the key of the grid. */
 function stateLabel(state: string): Html {
-  return html`<b class="key ${state}" aria-hidden="true">${MACHINE_STATES[state as MachineState]}</b> ${state}`;
+  return html`<b class="key ${state}" aria-hidden="true">${MACHINE_STATES[state as MachineState]}</b>${state}`;
 }
 
 function sortLinks(query: Query): Html {
@@ -274,6 +300,7 @@ function countTiles(machines: readonly ShownMachine[], { board, facts }: Sources
       id,
       html`<li data-row="${id}" class="${isBad && count > 0 && "bad"}"><a href="${href}"><b>${count}</b> <span>${label}</span></a></li>`,
     );
+  const noun = (number: number, one: string) => (number === 1 ? one : `${one}s`);
   const power = (state: MachineState, label: string = state) =>
     tile(state, label, machines.filter(({ states }) => states.includes(state)).length, `/?state=${state}`);
   const active = board.active();
@@ -286,14 +313,22 @@ function countTiles(machines: readonly ShownMachine[], { board, facts }: Sources
   });
   return [
     tile("failed", "failed", board.failures().length, "#failures", true),
-    tile("failing", "agent IDs without an answer", failing, "#agents-failing", true),
+    tile("failing", `${noun(failing, "agent ID")} without an answer`, failing, "#agents-failing", true),
     ...(machineDrift
-      ? [tile("drifted", "differ from the desired state", drifted.length, "/machines", true)]
+      ? [
+          tile(
+            "drifted",
+            `${drifted.length === 1 ? "differs" : "differ"} from the desired state`,
+            drifted.length,
+            "/machines",
+            true,
+          ),
+        ]
       : []),
     tile("running", `running, of ${facts.slots().limit}`, active.length - waiting, "/actions?state=running"),
     tile("waiting", "waiting", waiting, "/actions?state=waiting"),
-    tile("agents", "agent IDs", board.agents().length, "/agent-ids"),
-    tile("machines", "machines", machines.length, "/machines"),
+    tile("agents", noun(board.agents().length, "agent ID"), board.agents().length, "/agent-ids"),
+    tile("machines", noun(machines.length, "machine"), machines.length, "/machines"),
     ...(machines.some(({ paused }) => paused) ? [power("paused")] : []),
     power("on"),
     power("off"),

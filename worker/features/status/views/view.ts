@@ -60,6 +60,14 @@ export function block(sections: readonly Section[], markup: (...rows: readonly H
   return { sections, render: () => markup(...sections.map(({ rows }) => rows.map((one) => one.render()))) };
 }
 
+/** Combines blocks in one element. */
+export function inside(className: string, blocks: readonly Block[]): Block {
+  return {
+    sections: blocks.flatMap(({ sections }) => sections),
+    render: () => html`<div class="${className}">${blocks.map((one) => one.render())}</div>`,
+  };
+}
+
 /** How lists show one kind of thing. */
 export interface Kind<T> {
   readonly id: (one: T) => string;
@@ -85,14 +93,14 @@ interface List {
   readonly count: number;
   /** Text for an empty list. Without it, the heading is hidden as well. */
   readonly none?: string | undefined;
-  /** Whether it is one of several parts of a list, under a smaller heading. */
-  readonly isPart?: boolean;
+  /** Set for one of several parts of a list, which has a smaller heading: as wide as the page, or a narrow block. */
+  readonly part?: "wide" | "narrow";
   /** Links below the list, for example to other pages. */
   readonly more?: Html | undefined;
 }
 
 export function list(about: List, rows: readonly Row[], container: (rows: readonly Html[]) => Html): Block {
-  const { id, heading, controls, count, none, more, isPart = false } = about;
+  const { id, heading, controls, count, none, more, part } = about;
   const sections = [
     { id, rows },
     { id: `${id}-count`, rows: [row("count", html`<span data-row="count">${count}</span>`)] },
@@ -105,7 +113,7 @@ export function list(about: List, rows: readonly Row[], container: (rows: readon
       shown = [],
       counted = [],
       rest = [],
-    ) => html`<section id="${id}" class="list${none === undefined && " optional"}${isPart && " part"}" aria-labelledby="${id}-heading">
+    ) => html`<section id="${id}" class="list${none === undefined && " optional"}${part && ` part ${part}`}" aria-labelledby="${id}-heading">
 <div class="controls"><h2 id="${id}-heading">${heading} <span class="count" data-section="${id}-count">${counted}</span></h2>${controls}</div>
 ${container(shown)}
 ${none !== undefined && html`<p class="none dim">${none}</p>`}
@@ -130,13 +138,15 @@ export function table<T>(
     );
     return row(idOf(one), html`<tr data-row="${idOf(one)}">\n${cells}</tr>`);
   });
-  const heads = columns.map(({ head, sort: [key] = [undefined] }) => {
-    if (path === undefined || !query || key === undefined) return html`<th scope="col">${head}</th>`;
+  const heads = columns.map(({ head, class: of, sort: [key] = [undefined] }) => {
+    const isReason = of === "reason" && html` class="reason"`;
+    if (path === undefined || !query || key === undefined)
+      return html`<th scope="col"${isReason}>${head}</th>`;
     const direction = query.sort === key ? "ascending" : query.sort === `-${key}` && "descending";
     const sort = direction === "ascending" ? `-${key}` : key;
     const mark = direction && html` <span aria-hidden="true">${direction === "ascending" ? "▲" : "▼"}</span>`;
     const state = direction && html` aria-sort="${direction}"`;
-    return html`<th scope="col"${state}><a href="${addressOf(path, { ...query, sort, page: 1 })}">${head}${mark}</a></th>`;
+    return html`<th scope="col"${isReason}${state}><a href="${addressOf(path, { ...query, sort, page: 1 })}">${head}${mark}</a></th>`;
   });
   return list(
     { ...about, count },

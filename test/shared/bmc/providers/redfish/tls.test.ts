@@ -80,7 +80,7 @@ describe("a certificate is refused before any request is sent", () => {
       "expired",
       issued(["127.0.0.1"], { notBefore: new Date("2020-01-01"), notAfter: new Date("2020-02-01") }),
       { ca: authority.cert },
-      /expired/,
+      /expired .*: it is valid from 2020-01-01 to 2020-02-01; this host's clock says .*; if that is the BMC's own/,
     ],
     [
       "not the pinned one",
@@ -101,7 +101,12 @@ describe("a certificate is refused before any request is sent", () => {
 
     expect(error).toMatchObject({ class: "tls", message: expect.stringMatching(reason) });
     expect(error.message).not.toContain("\n");
-    expect(bmc.requests).toEqual([]);
+    // Only the time is asked for, without credentials.
+    const asked = bmc.requests.filter(
+      ({ method, path }) => !["GET", "HEAD"].includes(method) || path !== "/",
+    );
+    expect(asked).toEqual([]);
+    expect(bmc.requests.flatMap(({ headers }) => headers.authorization ?? [])).toEqual([]);
   });
 
   test("no byte of the request reaches a peer with the wrong certificate", async () => {
@@ -178,3 +183,40 @@ function portOf(address: ReturnType<ReturnType<typeof createServer>["address"]>)
   if (address === null || typeof address === "string") throw new Error("not listening");
   return address.port;
 }
+
+describe("a certificate outside its validity is explained by the clocks", () => {
+  const soon = {
+    notBefore: new Date(Date.now() + 400 * 86_400_000),
+    notAfter: new Date(Date.now() + 800 * 86_400_000),
+  };
+
+  test.each([
+    ["the BMC's clock is within it", 500, /: correct the clock that is wrong$/],
+    [
+      "the BMC's clock is like this host's",
+      0,
+      /BMC's \d{4}-\d\d-\d\d; if that is the BMC's own certificate, accept/,
+    ],
+    [
+      "the BMC does not say its time",
+      undefined,
+      /correct that clock if it is wrong; if that is the BMC's own/,
+    ],
+  ])("when %s", async (_, days, expected) => {
+    const { cert, key } = issued(["127.0.0.1"], soon);
+    const date =
+      days === undefined ? "" : `Date: ${new Date(Date.now() + days * 86_400_000).toUTCString()}\r\n`;
+    const server = createTlsServer({ cert, key }, (socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () => socket.end(`HTTP/1.1 404 Not Found\r\n${date}\r\n`));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const port = portOf(server.address());
+    await start();
+
+    const error = await errorOf(openSession(bmc, { redfish: { port }, tls: { ca: authority.cert } }));
+    await new Promise((resolve) => server.close(resolve));
+
+    expect(error).toMatchObject({ class: "tls", message: expect.stringMatching(expected) });
+  });
+});
