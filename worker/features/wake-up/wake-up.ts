@@ -62,7 +62,7 @@ export class WakeUp implements Waking {
       selection: { namespace },
       clock,
       log,
-      project(object, name) {
+      project: (object, name) => {
         this.#reportedEnds.see(object);
         const watched = watchedWorkflow(object);
         if (watched.isPending) onPending?.(object, keyOf(name));
