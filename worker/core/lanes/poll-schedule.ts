@@ -76,6 +76,7 @@ export class PollSchedule {
     observer.polling(agentId);
     const poll = await this.#pollWithin(this.#holdOf(why, sentMs), inFlight, stop);
     const durationMs = clock.monotonicMs() - sentMs;
+    this.#learn(poll, durationMs);
     this.#takenBack = poll.kind === "taken-back" ? this.#takenBack + 1 : 0;
     if (poll.kind === "action" || poll.kind === "idle") this.#serverLoad.answered(sentMs);
     observer.poll({
@@ -104,9 +105,16 @@ export class PollSchedule {
     return ms === undefined ? undefined : (signal) => this.#serverLoad.held(sentMs, ms, signal);
   }
 
+  #learn({ kind }: PollEnd, durationMs: number): void {
+    const ended = this.#waking.blocking?.(this.#options.agentId) ?? 0;
+    if (kind !== "action" || ended === 0) return;
+    this.#serverLoad.servedBeside(ended, this.#takenBack === 0 && durationMs < BLOCKED_HOLD_MS);
+  }
+
   /** The hold for an agent ID with completed Workflows. They are known even after an outage, when nothing else is. */
   #blockedHoldMs(): number | undefined {
     const blocking = this.#waking.blocking?.(this.#options.agentId) ?? 0;
+    if (this.#serverLoad.passesOverEnded) return undefined;
     const isBlocked = blocking > 0 && this.#takenBack < POLLS_PER_WORKFLOW * (blocking + 1);
     return isBlocked ? BLOCKED_HOLD_MS : undefined;
   }

@@ -8,6 +8,7 @@ const POLLS_PER_HOLD = 10;
 /** A poll that takes this many times as long as the fastest recent one is held. */
 const SLOWER = 4;
 const LAST_ANSWERS = 8;
+const LEAST_CHANCE = 0.001;
 /** Older answers do not show the current load. */
 const RECENT_MS = 5_000;
 /** Precautionary polls beyond this number are skipped, because thousands of lanes may start at once. */
@@ -26,6 +27,8 @@ export class ServerLoad {
   #tookMs: readonly number[] = [];
   #waiting = 0;
   #surePolls = 0;
+  /** How likely it is that a server which looks at one random Workflow of an agent ID has served all latest polls at once. */
+  #byChance = 1;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -36,6 +39,19 @@ export class ServerLoad {
     this.#answeredMs = this.#clock.monotonicMs();
     this.#frontMs = Math.max(this.#frontMs, sentMs);
     this.#tookMs = [...this.#tookMs.slice(1 - LAST_ANSWERS), this.#answeredMs - sentMs];
+  }
+
+  /**
+   * Records that the server has served an agent ID that also has ended Workflows, at once or not. Tinkerbell's pull request
+   * 964 passes over them.
+   */
+  servedBeside(ended: number, isAtOnce: boolean): void {
+    this.#byChance = isAtOnce ? this.#byChance / (ended + 1) : 1;
+  }
+
+  /** Whether the server certainly passes over ended Workflows. */
+  get passesOverEnded(): boolean {
+    return this.#byChance < LEAST_CHANCE;
   }
 
   /** Sends a precautionary poll. Resolves to undefined and sends nothing if too many of them are in flight. */

@@ -537,6 +537,33 @@ describe("a lane with wake-ups", () => {
     },
   );
 
+  it.each([
+    ["lets a server hold the poll that has served an agent ID beside ended workflows at once", true, 1],
+    ["polls a server again that did not serve one at once", false, 16],
+  ] as const)("%s", async (_, isAtOnce, polls) => {
+    const asked = Promise.withResolvers<void>();
+    const source = new Holding(({ asked: count }) => {
+      if (count === polls) asked.resolve();
+    });
+    const waking: Waking = {
+      now: () => "unknown",
+      wait: async () => "unknown",
+      blocking: () => 2,
+      served: () => undefined,
+    };
+    const clock = eagerClock([]);
+    const serverLoad = new ServerLoad(clock);
+    for (let times = 0; times < 7; times += 1) serverLoad.servedBeside(2, true);
+    if (!isAtOnce) serverLoad.servedBeside(2, false);
+    const { stop, ended } = run(source, async () => true, { waking, clock, serverLoad });
+
+    await asked.promise;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([source.asked, source.held]).toEqual([polls, 1]);
+    stop.abort();
+    await ended;
+  });
+
   it("lets the server hold the poll if wake-ups are unknown", async () => {
     const asked = Promise.withResolvers<void>();
     const source = new Holding(() => asked.resolve());
