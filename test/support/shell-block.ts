@@ -15,11 +15,12 @@ export async function runShell(
   { cwd, env, input = "" }: Surroundings,
   enough?: (said: () => string) => Promise<unknown>,
 ): Promise<{ output: string; exitCode: number | undefined }> {
-  const { PATH, HOME } = process.env;
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const bash = execa("bash", ["--norc", "-euc", text], {
     ...{ cwd, reject: false, all: true, timeout: TIMEOUT_MS, detached: true, extendEnv: false },
     input,
-    env: { PATH, HOME, ...env },
+    // Node strips the types of sources only once.
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
   });
   let said = "";
   bash.all?.on("data", (chunk: Buffer) => {

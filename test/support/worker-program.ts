@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bundledProgram } from "./bundled-program.ts";
+import { markedPath } from "./left-actions.ts";
 import { type LogRecord, ProgramLog, type StartedProgram } from "./program-log.ts";
 
 const worker = await bundledProgram();
@@ -31,7 +32,7 @@ export class WorkerProgram implements StartedProgram {
     const [program = process.execPath, ...rest] = [...by, process.execPath, worker.file, ...argv];
     this.child = spawn(program, rest, {
       env: {
-        PATH: process.env["PATH"] ?? "",
+        PATH: markedPath(process.env["PATH"]),
         XDG_STATE_HOME: this.#stateHome,
         NODE_COMPILE_CACHE: worker.compileCache,
         // Many workers run at once; one whose pages are wanted is told `--http-address 127.0.0.1:0`.

@@ -247,7 +247,6 @@ function borders(characters: number): Readonly<Record<string, Border>> {
       values: [
         ...asYaml(hostileValues(Policy, characters, policySamples, new Set())),
         ...asYaml(manyRules(characters)),
-        ...texts,
       ],
       bound: READING,
       read: (text) => parsePolicy("policy.yaml", String(text)),

@@ -149,6 +149,7 @@ describe("a typo", () => {
     [["action", "--bmc-password=canary-77", "power-off"]],
     [["action", "--bmc-password", "canary-77"]],
     [["actions", "--bmc-password", "canary-77"]],
+    [["policy", "--bmc-password=canary-77"]],
     [["inventory", "--bmc-password", "canary-77"]],
     [["inventory", "pin", "--bmc-password", "canary-77"]],
     [["inventory", "import", "--bmc-password=canary-77", "m.csv"]],

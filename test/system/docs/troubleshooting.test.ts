@@ -75,21 +75,3 @@ it("has a fix for each", () => {
     sections.reduce((count, text) => count + text.split("<!-- output of ").length - 1, 0),
   );
 });
-
-it("links only to headings that exist", async () => {
-  const headings = headingAnchors(page);
-  const anchors = [...page.matchAll(/\]\(#([\w-]+)\)/g)].map(([, anchor]) => anchor);
-
-  expect(anchors.length).toBeGreaterThan(0);
-  expect(headings).toEqual(expect.arrayContaining(anchors));
-});
-
-/** The anchors that GitHub makes for headings. */
-function headingAnchors(text: string): readonly string[] {
-  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\w\- ]/g, "")
-      .replaceAll(" ", "-"),
-  );
-}

@@ -29,14 +29,15 @@ const tarballs = new Map<string, string>();
 beforeAll(async () => {
   await execa(process.execPath, ["scripts/packages.ts", "--output", folder], { cwd: projectRoot });
   consumer = join(folder, "consumer");
-  for (const [name, installed] of Object.entries(PACKAGES)) {
+  const folders = Object.keys(PACKAGES).map((name) => join(folder, name));
+  const { stdout } = await execa("npm", ["pack", "--silent", "--pack-destination", folder, ...folders]);
+  const packed = stdout.trim().split("\n");
+  for (const [index, [name, installed]] of Object.entries(PACKAGES).entries()) {
+    const tarball = join(folder, packed[index] ?? "");
     const unpacked = join(consumer, "node_modules", installed);
     await mkdir(unpacked, { recursive: true });
-    const { stdout } = await execa("npm", ["pack", "--silent", "--pack-destination", folder], {
-      cwd: join(folder, name),
-    });
-    tarballs.set(name, join(folder, stdout.trim()));
-    await execa("tar", ["-xzf", join(folder, stdout.trim()), "--strip-components", "1", "-C", unpacked]);
+    tarballs.set(name, tarball);
+    await execa("tar", ["-xzf", tarball, "--strip-components", "1", "-C", unpacked]);
   }
   // For the compiler.
   for (const name of ["@types/node", "undici-types"]) {

@@ -63,10 +63,13 @@ describeWithProgram("chromium", "the status page for everyone", () => {
     return page;
   }
 
-  test.each([1_280, 400])(
-    "violates no rule of axe, light and dark, and fits the width: %d pixels",
+  test.each([
+    [1_280, "in light and dark"],
+    [400, "in light"],
+  ])(
+    "violates no rule of axe, and fits the width: %d pixels %s",
     { timeout: SLOW_TEST_MS },
-    async (width) => {
+    async (width, colours) => {
       const { lab, paths } = await busyLab(10);
       await using _ = lab;
       const page = await open(lab.url, width);
@@ -78,13 +81,15 @@ describeWithProgram("chromium", "the status page for everyone", () => {
       };
 
       for (const path of paths) {
-        await page.emulateMedia({ colorScheme: "light" });
         await page.goto(`${lab.url}${path}`);
         await page.evaluate(axe.source);
         await check(path, "axe.run()");
-        // The schemes differ in colours alone.
-        await page.emulateMedia({ colorScheme: "dark" });
-        await check(`${path}, dark`, "axe.run({ runOnly: ['color-contrast'] })");
+        // The schemes differ in colours alone, which are the same at every width.
+        if (colours.includes("dark")) {
+          await page.emulateMedia({ colorScheme: "dark" });
+          await check(`${path}, dark`, "axe.run({ runOnly: ['color-contrast'] })");
+          await page.emulateMedia({ colorScheme: "light" });
+        }
         const beyond = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
         if (Number(beyond) > 0) found.push([path, "wider than the screen", beyond]);
       }

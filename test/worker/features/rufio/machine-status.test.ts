@@ -67,7 +67,7 @@ it.concurrent("does not retry a refused password until its Secret changes", asyn
   await writeFile(lab.passwordFile, "wrong\n");
   lab.addSecret("node-01", "wrong");
   lab.addMachine();
-  const replica = await lab.replica({ statusIntervalMs: 60_000, clock: scaledClock(600) });
+  const replica = await lab.replica({ statusIntervalMs: 3_000, clock: scaledClock(30) });
   await eventually(() => expect(lab.status().powerState).toBe("unknown"));
   const { refusedCredentials } = lab.bmc();
   const looked = lab.cluster.countBy("get", "secrets");
@@ -91,7 +91,7 @@ it.concurrent("retries a refused password when the Machine's connection changes,
     { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "list", "watch"] },
   ];
   const token = lab.cluster.addUser("pbnj-worker", rules);
-  const replica = await lab.replica({ statusIntervalMs: 60_000, clock: scaledClock(600), token });
+  const replica = await lab.replica({ statusIntervalMs: 3_000, clock: scaledClock(30), token });
   await eventually(() => expect(lab.cluster.countBy("get", "secrets")).toBeGreaterThan(3));
   const reads = replica.reads.length;
 
