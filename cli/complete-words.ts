@@ -4,6 +4,7 @@ import type { ProgramCommand } from "./command.ts";
 import { programCommands } from "./commands.ts";
 import { completeFlags } from "./completion/complete-flags.ts";
 import { type Completion, nothing } from "./completion/flag.ts";
+import type { InventoryChoices } from "./completion/inventory-choices.ts";
 
 export interface CompletionContext {
   readonly own: SelfProgram;
@@ -52,7 +53,9 @@ async function completeAction(
   const { loadAction } = await import("../actions/catalogue.ts");
   const { actionFlags } = await import("./completion/action-flags.ts");
   const action = await loadAction(name);
-  return action ? completeFlags(actionFlags(action), rest, current) : nothing;
+  if (!action) return nothing;
+  const known = await knownMachines(rest);
+  return completeFlags(known.flags(actionFlags(action)), rest, current);
 }
 
 const HELP_FLAG = { value: "--help", description: "show the actions" };
@@ -85,5 +88,19 @@ async function completeDefined(
   const inner = command.commands.find((candidate) => candidate.name() === word);
   if (inner) return completeDefined(inner, rest, current);
   const { commandFlags, operandOf } = await import("./completion/command-flags.ts");
-  return completeFlags(commandFlags(command), earlier, current, operandOf(command));
+  const known = await knownMachines(earlier);
+  const operand = command.name() === RECORD ? known.operand : operandOf(command);
+  return completeFlags(known.flags(commandFlags(command)), earlier, current, operand);
 }
+
+/** The only command whose argument is a machine. */
+const RECORD = "record";
+
+/** What the inventory of the command line knows. Loads the code only if there is one: every TAB starts the program. */
+async function knownMachines(words: readonly string[]) {
+  if (!words.some((word) => word.startsWith("--inventory"))) return NO_MACHINES;
+  const { readInventoryChoices } = await import("./completion/inventory-choices.ts");
+  return readInventoryChoices(words);
+}
+
+const NO_MACHINES: InventoryChoices = { flags: (flags) => flags, operand: nothing };

@@ -8,6 +8,7 @@ import {
 } from "../actions/harness/input/connection-input.ts";
 import { flagOf, type InputField } from "../actions/harness/input/input.ts";
 import { defined } from "../shared/defined.ts";
+import { outputWidth, tableRows } from "../shared/table.ts";
 import { version } from "../shared/version.ts";
 
 /** Loads every action, in the order of the catalogue. */
@@ -18,8 +19,9 @@ export async function loadActions(): Promise<readonly Action[]> {
 
 /** Formats one line per action with its name and summary, without a header. */
 export function actionsAsTable(actions: readonly Pick<Action, "name" | "summary">[]): string {
-  const width = Math.max(...actions.map(({ name }) => name.length));
-  return actions.map(({ name, summary }) => `${name.padEnd(width)}  ${summary}`).join("\n");
+  const widest = Math.max(...actions.map(({ name }) => name.length));
+  const { row } = tableRows({ widths: [widest, Number.POSITIVE_INFINITY], width: outputWidth() });
+  return actions.map(({ name, summary }) => row([name, summary])).join("\n");
 }
 
 /** Formats the actions for programs: every action with its inputs, and the common inputs for the connection only once. */

@@ -71,7 +71,9 @@ function createProgram(): Command {
         ...helpLayout(),
         subcommandTerm: (command) => `${command.name()} ${command.usage()}`.trimEnd(),
       })
-      .configureOutput({ writeErr: (text) => process.stderr.write(printableLines(text)) })
+      .configureOutput({
+        writeErr: (text) => process.stderr.write(printableLines(text.replace(/^error: /, `${NAME}: `))),
+      })
       .showHelpAfterError("(see --help for every option)")
       .showSuggestionAfterError(false)
       // Commander's own errors are usage errors, which exit with 2 everywhere in this project.

@@ -1,3 +1,5 @@
+import { errorCode } from "./network-reason.ts";
+
 const DAY_MS = 86_400_000;
 
 /** A certificate's validity, and the time by this host's clock and by the peer's. All in milliseconds since the epoch. */
@@ -35,6 +37,24 @@ export function findClockProblem(times: CertificateTimes, peer: string): ClockFi
   const both = `${own}, ${peer}'s ${dateOf(peerMs)}`;
   if (!differ || !isValidAt(peerMs)) return { text: `it is ${valid}; ${both}`, isClockWrong: false };
   return { text: `it is ${valid}; ${both}: correct the clock that is wrong`, isClockWrong: true };
+}
+
+const OUTSIDE_VALIDITY: ReadonlySet<string> = new Set(["CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID"]);
+const MOST_CAUSES = 8;
+
+/**
+ * The end of a sentence about a failed TLS handshake, which names this host's clock if a certificate is outside its validity
+ * by that clock; empty for other errors. Checks the causes as well.
+ */
+export function ownClockNote(thrown: unknown, nowMs = Date.now()): string {
+  let cause = thrown;
+  for (let depth = 0; depth < MOST_CAUSES && cause instanceof Error; depth += 1) {
+    if (OUTSIDE_VALIDITY.has(errorCode(cause))) {
+      return `; this host's clock says ${dateOf(nowMs)}: correct it if it is wrong`;
+    }
+    cause = cause.cause;
+  }
+  return "";
 }
 
 /** A date such as `2027-06-20`. */

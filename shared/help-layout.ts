@@ -1,4 +1,5 @@
 import { Help, type HelpConfiguration } from "commander";
+import { outputWidth } from "./table.ts";
 
 const WIDEST = 110;
 const NARROWEST = 40;
@@ -8,8 +9,7 @@ const INDENT = "      ";
 
 /** Lays out help for the width of the terminal, or of `COLUMNS`. */
 export function helpLayout(): HelpConfiguration {
-  const columns = process.stdout.columns ?? Number(process.env["COLUMNS"] ?? WIDEST);
-  const width = columns > 0 ? Math.max(NARROWEST, Math.min(WIDEST, columns)) : WIDEST;
+  const width = Math.max(NARROWEST, Math.min(WIDEST, outputWidth() ?? WIDEST));
   const beside = new Help();
   return {
     helpWidth: width,

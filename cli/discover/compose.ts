@@ -1,10 +1,11 @@
+import { join } from "node:path";
 import { stringify } from "yaml";
 import { AMT_PORTS } from "../../shared/contract/connection.ts";
 import { defined } from "../../shared/defined.ts";
 import { printableLine } from "../../shared/printable.ts";
 import { FINGERPRINT_ANNOTATION } from "../../worker/features/cluster-machines/connection-problems.ts";
 import { apiVersionOf, KINDS } from "../../worker/kubernetes/client/kinds.ts";
-import { MachineName } from "../../worker/machines/inventory-schema.ts";
+import { type Credentials, MachineName } from "../../worker/machines/inventory-schema.ts";
 import type { FoundCertificate } from "./bmc.ts";
 import type { Discovered } from "./result.ts";
 
@@ -47,7 +48,7 @@ export function compose(found: readonly Discovered[], options: ComposeOptions): 
     ({ bmc, providers }) => providers.length > 0 && (!isObjects || bmc.login?.state === "accepted"),
   );
   const text = isObjects
-    ? machines.map((machine) => objectsOf(machine, options)).join("")
+    ? `${secretCommands(machines, options)}${machines.map((machine) => objectsOf(machine, options)).join("")}`
     : `machines:${machines.length === 0 ? " []" : ""}\n${machines.map((machine) => entryOf(machine, options)).join("")}`;
   return { text: `${HEADER}${text}`, machines: machines.length };
 }
@@ -142,7 +143,7 @@ function objectsOf(machine: Named, options: ComposeOptions): string {
   const connection = {
     host: bmc.host,
     port: ipmi?.port ?? DEFAULT_PORTS.ipmi,
-    authSecretRef: { name: `bmc-credentials-${candidate}`, namespace },
+    authSecretRef: { name: secretName(candidate), namespace },
     insecureTLS: false,
     providerOptions: {
       preferredOrder: providers.map((provider) => rufioNames[provider]),
@@ -179,6 +180,46 @@ function objectsOf(machine: Named, options: ComposeOptions): string {
     });
   }
   return objects.map((object) => `---\n${comment(bmc)}${stringify(object, YAML_FORMAT)}`).join("");
+}
+
+/** Comments that say how to create the Secrets which the Machines name. Passwords are never written. */
+function secretCommands(machines: readonly Named[], { namespace }: ComposeOptions): string {
+  const used = machines.flatMap(({ bmc: { login } }) =>
+    login?.state === "accepted" ? [login.candidate] : [],
+  );
+  const secrets = new Map(used.map(({ number, source }) => [number, source]));
+  if (secrets.size === 0) return "";
+  const lines = [...secrets]
+    .toSorted(([a], [b]) => a - b)
+    .map(([number, source]) => {
+      const given = keyArguments(source);
+      return given
+        ? `kubectl create secret generic ${secretName(number)} --namespace ${namespace} ${given.join(" ")}`
+        : `${secretName(number)} in ${namespace}, with keys username and password: what the command of entry ${number} prints`;
+    });
+  const intro = "Create the Secrets before you apply the objects. No password is in this text:";
+  return [intro, ...lines.map((line) => `  ${printableLine(line)}`)].map((line) => `# ${line}\n`).join("");
+}
+
+/** The arguments with which kubectl reads user name and password; undefined if a command prints them. */
+function keyArguments(source: Credentials): readonly string[] | undefined {
+  if (source.command) return undefined;
+  return (["username", "password"] as const).map((key) => {
+    const file = source[`${key}File`] ?? (source.directory && join(source.directory, key));
+    const variable = source[`${key}Env`];
+    if (file) return `--from-file=${quoted(`${key}=${file}`)}`;
+    if (variable) return `--from-file=${key}=<(printf %s "$${variable}")`;
+    return `--from-literal=${quoted(`${key}=${source.username}`)}`;
+  });
+}
+
+/** Quotes a word for a shell if it needs it. */
+function quoted(word: string): string {
+  return /^[\w./=:@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function secretName(number: number): string {
+  return `bmc-credentials-${number}`;
 }
 
 /** A comment for comparison with the label on the machine. */

@@ -36,7 +36,11 @@ export function defineDiscover(command: Command): void {
       "inventory",
     )
     .option("--namespace <name>", "the namespace of the objects", "tink-system")
-    .option("--output <auto|table|json|yaml>", "output format; auto is a table on a terminal, else JSON", "auto")
+    .option(
+      "--output <auto|table|json|yaml|rufio>",
+      "output format; auto is a table on a terminal, else JSON; rufio is Machine and Hardware objects for kubectl apply",
+      "auto",
+    )
     .option("--rate <number>", "connections and packets per second", "100")
     .option("--concurrency <number>", "hosts to probe at a time", "100")
     .option("--timeout <duration>", "time for each connection and for each answer", "5s")

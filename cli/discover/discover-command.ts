@@ -28,7 +28,7 @@ import { searchSsdp } from "./ssdp.ts";
 import { MOST_ADDRESSES, parseTargets } from "./targets.ts";
 
 const COMMAND = "pbnj-worker discover";
-const OUTPUTS = ["auto", "table", ...DATA_FORMATS];
+const OUTPUTS = ["auto", "table", ...DATA_FORMATS, "rufio"];
 const LOOKUP_TIMEOUT_MS = 10_000;
 const SHORTEST_TIMEOUT_MS = 100;
 const LONGEST_TIMEOUT_MS = 60_000;
@@ -121,12 +121,15 @@ async function run(
   return write(results, flags);
 }
 
-async function print(
-  results: readonly Discovered[],
-  { output, credentials, trustOnFirstUse }: DiscoverFlags,
-) {
+async function print(results: readonly Discovered[], flags: DiscoverFlags) {
+  const { output, namespace, credentials, trustOnFirstUse = false } = flags;
   const isTable = output === "table" || (output === "auto" && process.stdout.isTTY);
-  if (!isTable) {
+  if (output === "rufio") {
+    const { text, machines } = compose(results, { format: "objects", namespace, trustOnFirstUse });
+    await writeText(process.stdout, text);
+    const left = results.length - machines;
+    if (left > 0) complain(`left out ${count(left, "BMC")} without accepted credentials`);
+  } else if (!isTable) {
     const format = isDataFormat(output) ? output : "json";
     await writeText(process.stdout, await formatData(format, results.map(discoveredFields)));
   } else if (results.length > 0) await writeText(process.stdout, `${discoveredTable(results)}\n`);
@@ -219,8 +222,13 @@ async function check(
   if (path !== undefined && (await lstat(path).catch(() => undefined))) {
     problems.push(`--write: ${path} exists, and is not overwritten: name another file`);
   }
-  if (flags.format === "objects" && credentials === undefined) {
-    problems.push("--format objects needs --credentials, because a Machine names a Secret");
+  for (const flag of [
+    ...(flags.format === "objects" ? ["--format objects"] : []),
+    ...(flags.output === "rufio" ? ["--output rufio"] : []),
+  ]) {
+    if (credentials === undefined) {
+      problems.push(`${flag} needs --credentials, because a Machine names a Secret`);
+    }
   }
   if (flags.trustOnFirstUse && credentials === undefined && path === undefined) {
     problems.push("--trust-on-first-use has no meaning without --credentials or --write");

@@ -1,6 +1,7 @@
 import { count } from "../../shared/count.ts";
 import { defined } from "../../shared/defined.ts";
 import { printableLine } from "../../shared/printable.ts";
+import { outputWidth, tableRows, textWidth } from "../../shared/table.ts";
 import type { Difference } from "../../worker/features/shared/drift-seen.ts";
 import { hasDrift, type MachineDrift } from "./check-machine.ts";
 
@@ -8,13 +9,16 @@ import { hasDrift, type MachineDrift } from "./check-machine.ts";
 const STATE_WIDTH = 11;
 
 /** Formats rows of a table of machines that are known before they answer. */
-export function driftRows(machines: readonly string[]) {
-  const width = machines.reduce((most, { length }) => Math.max(most, length), "machine".length);
-  const row = (machine: string, state: string, text: string) =>
-    `${machine.padEnd(width)}  ${state.padEnd(STATE_WIDTH)}  ${printableLine(text)}`.trimEnd().concat("\n");
+export function driftRows(machines: readonly string[], width = outputWidth()) {
+  const head = ["machine", "state", "differences"];
+  const widest = machines.reduce((most, name) => Math.max(most, textWidth(name)), "machine".length);
+  const widths = [widest, STATE_WIDTH, Number.POSITIVE_INFINITY];
+  const format = tableRows({ head, widths, width });
   return {
-    head: row("machine", "state", "differences"),
-    row: (result: MachineDrift) => row(result.machine, stateOf(result), differencesText(result)),
+    head: format.head.slice(0, 1).map((line) => `${line}\n`).join(""),
+    row(result: MachineDrift) {
+      return `${format.row([result.machine, stateOf(result), printableLine(differencesText(result))])}\n`;
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { type Command, Option } from "commander";
 import { catalogue, loadAction } from "../../actions/catalogue.ts";
 import { fieldGroups, parseFlags } from "../../actions/harness/input/flags.ts";
+import { openStdin } from "../../actions/harness/input/hidden-input.ts";
 import { type ActionDescription, flagOf } from "../../actions/harness/input/input.ts";
 import { type ActionInput, readInput } from "../../actions/harness/input/read-input.ts";
 import { replaceFile } from "../../actions/harness/input/replace-file.ts";
@@ -189,19 +190,25 @@ async function readTarget(
   const [machine, ...others] = strays;
   const words = given.map(({ flag, value }) => (value === undefined ? flag : `${flag}=${value}`));
   const own = parseFlags(action, words, ownFlags);
-  const selecting = given.find(({ flag }) => SEVERAL.includes(flag))?.flag;
-  if (selecting === undefined) problems.push(...own.problems);
-  else
-    problems.push(
-      `${selecting} is not possible: a recording is of one BMC, so name one machine of --inventory`,
-    );
+  // Without an inventory, --machine only names the machine of the connection.
+  const several = flags.inventory === undefined ? SEVERAL.filter((flag) => flag !== "--machine") : SEVERAL;
+  const selecting = given.find(({ flag }) => several.includes(flag))?.flag;
+  if (selecting !== undefined || (others.length > 0 && flags.inventory !== undefined)) {
+    const what = selecting ?? "more than one machine";
+    problems.push(`${what} is not possible: a recording is of one BMC, so name one machine of --inventory`);
+    return { input: undefined, what: "" };
+  }
+  problems.push(...own.problems);
   if (others.length > 0) problems.push("an unexpected argument");
   if (machine !== undefined && flags.inventory === undefined) problems.push("a machine needs --inventory");
   if (machine === undefined && flags.inventory !== undefined) problems.push("--inventory needs a machine");
   const values = { ...own.meant, ...own.values };
   const sources = { env: process.env as Readonly<Record<string, string>>, flags: values, signal };
   if (machine === undefined || flags.inventory === undefined) {
-    const read = await readInput(action, { ...sources, stdin: () => process.stdin });
+    const read = await readInput(action, {
+      ...sources,
+      stdin: () => openStdin(process.stdin, process.stderr),
+    });
     if (!read.ok) problems.push(...read.problems);
     return { input: read.ok ? read.input : undefined, what: read.ok ? read.input.connection.host : "" };
   }

@@ -10,7 +10,7 @@ import {
   type util,
 } from "zod/v4/core";
 import { count } from "../count.ts";
-import { suggestion } from "../nearest-name.ts";
+import { nearestName, suggestion } from "../nearest-name.ts";
 
 /** One problem of a parsed value: its path, and a sentence without a subject. */
 export interface ValueProblem {
@@ -32,6 +32,7 @@ export function valueProblems(
   refused: RefusedKeys = {},
 ): readonly ValueProblem[] {
   const problems: ValueProblem[] = [];
+  const meant = new Set<string>();
   let more = 0;
   for (const issue of issues) {
     const room = MOST_PROBLEMS - problems.length;
@@ -43,21 +44,30 @@ export function valueProblems(
     }
     const known = keysAt(schema, issue.path);
     for (const key of issue.keys.slice(0, room)) {
+      const nearest = refused[key] === undefined ? nearestName(key, known) : undefined;
+      if (nearest !== undefined) meant.add(placeOf([...issue.path, nearest]));
       const message = refused[key] ?? `is not known${suggestion(key, known)}`;
       problems.push({ path: [...issue.path, key], message });
     }
     more += Math.max(0, issue.keys.length - room);
   }
-  return more === 0 ? problems : [...problems, { path: [], message: `has ${count(more, "more problem")}` }];
+  // A misspelt key is not missing as well.
+  const kept = problems.filter(({ path, message }) => message !== MISSING || !meant.has(placeOf(path)));
+  return more === 0 ? kept : [...kept, { path: [], message: `has ${count(more, "more problem")}` }];
 }
 
 const MOST_PROBLEMS = 1_000;
+const MISSING = "is missing";
+
+function placeOf(path: readonly PropertyKey[]): string {
+  return path.map(String).join("\0");
+}
 
 /** The beginnings of the schema library's own messages. Messages of this project's schemas are kept. */
 const GENERATED = /^(Invalid|Too (small|big)|Unrecognized)/;
 
 function sentenceOf(issue: $ZodIssue, value: unknown): string {
-  if (value === undefined || value === null) return "is missing";
+  if (value === undefined || value === null) return MISSING;
   if (!GENERATED.test(issue.message)) return issue.message;
   switch (issue.code) {
     case "invalid_type":

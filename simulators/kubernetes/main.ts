@@ -17,7 +17,7 @@ interface Flags {
 export function kubernetesCommand(): Command {
   return new Command("kubernetes")
     .description(
-      "a Kubernetes API server with Tinkerbell's kinds, strict as the real one, in memory, with JSON only",
+      "a Kubernetes API server with Tinkerbell's kinds, in memory. It reads JSON only: Go controllers, which send protobuf, need a real one",
     )
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--port <number>", "port to listen on; 0 takes a free one", wholeNumber, 0)

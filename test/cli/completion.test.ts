@@ -1,7 +1,10 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { catalogue } from "../../actions/catalogue.ts";
 import { actionLibrary } from "../../cli/action-library.ts";
 import { answer } from "../../cli/complete.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const own = { file: "pbnj-worker", actions: catalogue, library: actionLibrary };
 const COMMANDS = [
@@ -71,6 +74,37 @@ describe("completion for bash", () => {
     ],
   ])("offers for %j: %j", async (words, expected) => {
     const [, ...offered] = await linesOf("bash", words);
+
+    expect(offered).toEqual(expected);
+  });
+
+  it.each<[readonly string[], readonly string[]]>([
+    [
+      ["action", "power-off", "--inventory", "FILE", "--machine", "node-0"],
+      ["node-01", "node-02"],
+    ],
+    [["action", "power-off", "--inventory", "=", "FILE", "--machine", "node-02,r"], ["node-02,router"]],
+    [
+      ["drift", "--inventory", "FILE", "--selector", "rack"],
+      ["rack=r1", "rack=r2"],
+    ],
+    [["drift", "--inventory", "FILE", "--selector", "rack", "=", "r2"], ["r2"]],
+    [["doctor", "--inventory", "FILE", "--bmc", "ro"], ["router"]],
+    [["record", "--inventory", "FILE", "ro"], ["router"]],
+    [["record", "--inventory", "FILE.absent", "ro"], []],
+  ])("knows the machines of the inventory: %j offers %j", async (words, expected) => {
+    const { folder } = await testFolder();
+    const file = join(folder, "inventory.yaml");
+    const machines = ["node-01", "node-02", "router"].map((name, index) => ({
+      ...{ name, host: `192.0.2.${index + 1}`, labels: { rack: index === 0 ? "r1" : "r2" } },
+      credentials: { username: "admin", passwordFile: "absent" },
+    }));
+    await writeFile(file, JSON.stringify({ machines }));
+
+    const [, ...offered] = await linesOf(
+      "bash",
+      words.map((word) => word.replace("FILE", file)),
+    );
 
     expect(offered).toEqual(expected);
   });

@@ -46,7 +46,7 @@ export async function commandProblems(command: ShellCommand): Promise<readonly s
 }
 
 /** Without variables that are set before it, and without sudo. */
-function withoutWrapper(command: ShellCommand): ShellCommand {
+export function withoutWrapper(command: ShellCommand): ShellCommand {
   const start = command.findIndex((word) => !/^\w+=/.test(word));
   const [first, second, , ...rest] = command.slice(start);
   if (first !== "sudo") return command.slice(start);

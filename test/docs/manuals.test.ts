@@ -147,6 +147,12 @@ describe("the running text", () => {
       "--backend-kube-burst",
       "--enable-rufio-controller",
       "--rufio-controller-enable-leader-election",
+      "--rufio-controller-leader-election-namespace",
+      "--rufio-power-check-interval",
+      "--rufio-inventory-refresh-interval",
+      "--rufio-enable-inventory-collection",
+      "--rufio-bmc-connect-timeout",
+      "--rufio-max-concurrent-reconciles",
       "--tink-server-auto-enrollment-enabled",
       "--tink-server-auto-discovery-enabled",
     ];

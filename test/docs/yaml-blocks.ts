@@ -34,7 +34,7 @@ export function yamlProblems(text: string, files: ReadonlyMap<string, string>): 
   if (has("tasks")) return templateProblems(has("version") ? text : `${ABOUT_TEMPLATE}${text}`);
   if (has("image") && has("tink")) return chartProblems(content);
   if ("kind" in content && content.kind === "Job") return jobProblems(content);
-  if (has("kind")) return issuesOf(WorkflowRuleSet, content);
+  if (has("kind")) return tinkerbellProblems(content);
   if (has("scrape_configs")) return issuesOf(ScrapeConfigs, content);
   if (has("grpcServer")) return settingsProblems(text, files);
   if (has("machines")) return inventoryProblems(text);
@@ -60,11 +60,32 @@ function jobProblems(content: object): readonly string[] {
   return [...(job.problem === undefined ? [] : [job.problem]), ...problems];
 }
 
-/** The fields of Tinkerbell's object that manuals use. */
-const WorkflowRuleSet = z.strictObject({
+/** The fields of Tinkerbell's objects that manuals use. */
+const common = {
   apiVersion: z.literal("tinkerbell.org/v1alpha1"),
+  metadata: z.strictObject({
+    ...{ name: z.string(), namespace: z.string() },
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
+};
+const Hardware = z.strictObject({
+  ...common,
+  kind: z.literal("Hardware"),
+  spec: z.strictObject({ bmcRef: z.strictObject({ kind: z.literal("Machine"), name: z.string() }) }),
+});
+const Workflow = z.strictObject({
+  ...common,
+  kind: z.literal("Workflow"),
+  spec: z.strictObject({ templateRef: z.string(), hardwareMap: z.record(z.string(), z.string()) }),
+});
+const Template = z.strictObject({
+  ...common,
+  kind: z.literal("Template"),
+  spec: z.strictObject({ data: z.string() }),
+});
+const WorkflowRuleSet = z.strictObject({
+  ...common,
   kind: z.literal("WorkflowRuleSet"),
-  metadata: z.strictObject({ name: z.string(), namespace: z.string() }),
   spec: z.strictObject({
     rules: z.array(z.string().transform((rule): unknown => JSON.parse(rule))),
     workflow: z.strictObject({
@@ -74,6 +95,14 @@ const WorkflowRuleSet = z.strictObject({
     }),
   }),
 });
+
+const TinkerbellObject = z.discriminatedUnion("kind", [Hardware, Workflow, Template, WorkflowRuleSet]);
+
+function tinkerbellProblems(content: object): readonly string[] {
+  const problems = issuesOf(TinkerbellObject, content);
+  const template = Template.safeParse(content);
+  return [...problems, ...(template.success ? templateProblems(template.data.spec.data) : [])];
+}
 
 /** The fields of Prometheus' configuration that manuals use. */
 const ScrapeConfigs = z.strictObject({
@@ -92,7 +121,7 @@ const ABOUT_TEMPLATE = 'version: "0.1"\nname: part\nglobal_timeout: 3600\n';
 
 /** Braces of a template are YAML's own where no quotes are around them. */
 function quotedPlaceholders(text: string): string {
-  return text.replaceAll(/\{\{ *\.(\w+) *\}\}/g, "$1");
+  return text.replaceAll(/: \{\{.*\| toJson \}\}$/gm, ": json").replaceAll(/\{\{ *\.(\w+) *\}\}/g, "$1");
 }
 
 /** Problems of values of the Helm chart, whose schema rejects unknown keys. */
@@ -110,7 +139,8 @@ function templateProblems(text: string): readonly string[] {
   const values = Object.fromEntries(
     [...text.matchAll(/\{\{ *\.(\w+) *\}\}/g)].map(([, key]) => [key, "node-1"]),
   );
-  const parsed = parseTemplate(text, values);
+  const hardware = { metadata: { annotations: { "example.org/boot-tasks": "[]" } } };
+  const parsed = parseTemplate(text, { ...values, hardware });
   return parsed.ok ? [] : parsed.problems.map(({ line, message }) => `${line}: ${message}`);
 }
 

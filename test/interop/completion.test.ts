@@ -80,6 +80,18 @@ const LINES: readonly (readonly [string, string])[] = [
     "pbnj-worker start --grpc-server localhost:42113 --runtime=do",
     "pbnj-worker start --grpc-server localhost:42113 --runtime=docker ",
   ],
+  [
+    "pbnj-worker action power-off --inventory files/racks.yaml --machine no",
+    "pbnj-worker action power-off --inventory files/racks.yaml --machine node-01 ",
+  ],
+  [
+    "pbnj-worker drift --inventory=files/racks.yaml --selector ra",
+    "pbnj-worker drift --inventory=files/racks.yaml --selector rack=r1 ",
+  ],
+  [
+    "pbnj-worker record --inventory files/racks.yaml no",
+    "pbnj-worker record --inventory files/racks.yaml node-01 ",
+  ],
   ["pbnj-worker nonsense ", "pbnj-worker nonsense "],
   ["pbnj-worker action power-off --bmc-host ", "pbnj-worker action power-off --bmc-host "],
 ];
@@ -165,6 +177,9 @@ describeWithProgram("fish", "completion in fish", () => {
     ["pbnj-worker action power-off --bmc-password-file=files/t", ["--bmc-password-file=files/template.yaml"]],
     ["pbnj-worker run files/t", ["files/template.yaml"]],
     ["pbnj-worker start --actions-directory files/", ["files/my folder/\tDirectory"]],
+    ["pbnj-worker action power-off --inventory files/racks.yaml --machine no", ["node-01"]],
+    ["pbnj-worker drift --inventory=files/racks.yaml --selector rack=", ["rack=r1"]],
+    ["pbnj-worker record --inventory files/racks.yaml no", ["node-01"]],
     ["pbnj-worker nonsense ", []],
     ["pbnj-worker action power-off --bmc-host ", []],
   ])("completes `%s`", async (line, expected) => {

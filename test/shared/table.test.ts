@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatTable } from "../../shared/table.ts";
+import { formatTable, tableRows, textWidth } from "../../shared/table.ts";
 
 describe("a table", () => {
   it("has columns as wide as their widest cell, without blanks at the end of a line", () => {
@@ -58,4 +58,50 @@ describe("a table", () => {
     expect(lines[2]).toBe(`${"x".repeat(99)}…  ${long}`);
     expect(lines[1]).toBe(`${"-".repeat(100)}  ${"-".repeat(100)}`);
   });
+
+  const labels = "rack=r12,row=b,role=worker";
+  const longName = "gpu-training-node-with-a-long-name-17.dc4.example.org";
+
+  it.each([
+    ["plain names", [["node-1", "192.0.2.1", labels, ""]]],
+    ["a long name", [[longName, "192.0.2.1", labels, "fan replacement"]]],
+    ["wide characters", [["計算機".repeat(20), "192.0.2.1", labels, "故障".repeat(30)]]],
+    ["a fingerprint", [["node-1", "192.0.2.1", "AB:".repeat(31), "x".repeat(300)]]],
+  ])("fits each width with %s, and nothing of a cell is missing", (_, rows) => {
+    for (const width of [120, 80, 60, 40, 20, 2]) {
+      const text = formatTable(["machine", "host", "labels", "paused"], rows, [], width);
+
+      expect(Math.max(...text.split("\n").map(textWidth))).toBeLessThanOrEqual(Math.max(width, 6));
+      const seen = text.replace(/\s/g, "");
+      for (const cell of rows[0] ?? []) if (width < 120) expect(wordsIn(seen, cell)).toBe(true);
+    }
+  });
+
+  it("wraps its last column if there is room, and is a block per row if there is not", () => {
+    const rows = [["node-1", "", "one two three four five six seven eight"]];
+    const inColumns = formatTable(["machine", "host", "message"], rows, [], 40);
+    const inBlocks = formatTable(["machine", "host", "message"], rows, [], 30);
+
+    expect(inColumns.split("\n").slice(2)).toEqual([
+      "node-1         one two three four five",
+      "               six seven eight",
+    ]);
+    expect(inBlocks).toBe("node-1\n  message: one two three four\n    five six seven eight");
+  });
+
+  it("has rows that are printed one by one, with or without a head", () => {
+    const row = ["problem", "inventory", "one two three four five six"];
+    const widths = [7, 15, Number.POSITIVE_INFINITY];
+
+    const at = (width?: number) => tableRows({ widths, width }).row(row);
+
+    expect(at()).toBe("problem  inventory        one two three four five six");
+    expect(at(50)).toBe("problem  inventory        one two three four five\n                          six");
+    expect(at(20)).toBe("problem  inventory\n  one two three four\n    five six");
+  });
 });
+
+/** Whether a cell is in a table without blanks, which may be divided but has lost nothing. */
+function wordsIn(seen: string, cell: string): boolean {
+  return seen.includes(cell.replace(/\s/g, ""));
+}

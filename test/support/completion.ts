@@ -11,6 +11,8 @@ export async function completionHome() {
   await mkdir(join(home, "files/my folder"), { recursive: true });
   await writeFile(join(home, "files/my file"), "");
   await writeFile(join(home, "files/template.yaml"), "");
+  const machine = { name: "node-01", host: "192.0.2.1", labels: { rack: "r1" } };
+  await writeFile(join(home, "files/racks.yaml"), JSON.stringify({ machines: [machine] }));
   const compileCache = join(tmpdir(), "pbnj-worker-test-compile-cache");
   const setProgram = async (script: string) => {
     await writeFile(join(bin, "pbnj-worker"), `#!/bin/sh\n${script}\n`);

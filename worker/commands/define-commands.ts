@@ -27,6 +27,7 @@ export function defineServe(command: Command, own: SelfProgram, host: CommandPro
 export function defineRun(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
   addTemplateArgument(command)
     .option("--task <name>", "run only this task")
+    .option("--output <text|json|yaml>", "output format: a line per change, or one value at the end", "text")
     .option("--dry-run", "print what each action would send, without changing anything (variable DRY_RUN)")
     .option(
       "--even-if <state>",

@@ -2,6 +2,9 @@ import { randomBytes } from "node:crypto";
 import { systemClock } from "../../shared/clock.ts";
 import { isDryRun } from "../../shared/contract/dry-run.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
+import { connectionGiven } from "../../shared/contract/given.ts";
+import { DATA_FORMATS, type DataFormat, formatData, isDataFormat } from "../../shared/data-format.ts";
+import { defined } from "../../shared/defined.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import type { Logger } from "../../shared/logger.ts";
@@ -52,7 +55,8 @@ export async function runTemplate(
   host: CommandProcess,
 ): Promise<number> {
   const { env, stderr } = host;
-  const { dryRun, evenIf, hardware, map, task: _task, workflow, ...settingFlags } = flags;
+  const { dryRun, evenIf, hardware, map, output: asked, task: _task, workflow, ...settingFlags } = flags;
+  const output = String(asked ?? "text");
   const isPlan = dryRun === true || isDryRun(env);
   const loaded = loadConfig({ flags: settingFlags, env, actions: own.library.names() }, "run");
   const access = loaded.ok ? loaded.config : undefined;
@@ -60,6 +64,7 @@ export async function runTemplate(
   const chosen = template.ok ? chooseTasks(template.value, flags["task"]) : template;
   const problems = [
     ...unknown,
+    ...(OUTPUTS.includes(output) ? [] : [outputProblem(output)]),
     ...[loaded, chosen].flatMap((part) => (part.ok ? [] : part.problems)),
     ...(template.ok && !isPlan ? servedProblem(template.value, evenIf) : []),
   ];
@@ -88,7 +93,8 @@ export async function runTemplate(
   const inventory = machines ?? config.inventory;
   const policy = () => config.policy;
   const runtime = await openRuntime(config, { log, own, env, policy, cluster, inventory });
-  const terminal = terminalSource(host.stdout, live);
+  const report = new RunReport(host.stdout, isDataFormat(output) ? output : undefined, live);
+  const terminal = terminalSource(report);
   const composed = composeMachines({
     use: config,
     catalogue: own.library,
@@ -115,8 +121,8 @@ export async function runTemplate(
   });
   // A run keeps no state: the orphans of a killed run are found by their deadline alone.
   void runtime.sweep(() => false, stop.signal).catch(() => undefined);
-  const print = (text: string) => void host.stdout.write(`${printable(text)}\n`);
-  if (isPlan) print("dry run: nothing is changed; power is planned as if the earlier actions had succeeded");
+  if (isPlan)
+    report.say("dry run: nothing is changed; power is planned as if the earlier actions had succeeded");
   const plan = isPlan
     ? new TemplatePlan(own.library.names(), (action) => composed.locate(action))
     : undefined;
@@ -130,11 +136,18 @@ export async function runTemplate(
       inventory,
       ...ruleSettings(config),
     };
-    for (const { source, message } of misspeltAgentIds(actions, config.agentIdPattern, inventory)) {
+    const misspelt = (asked: readonly Action[]) => misspeltAgentIds(asked, config.agentIdPattern, inventory);
+    const lost = isPlan ? [] : actions.filter(isFoundByAgentId);
+    for (const { source, message } of misspelt(actions.filter((action) => !lost.includes(action)))) {
       log.warn({ source }, message);
     }
     // A plan reports each problem at its action.
-    const before = isPlan ? [] : await problemsBefore(actions, known);
+    const before = isPlan
+      ? []
+      : [
+          ...misspelt(lost).map((problem) => ({ rule: "machine", problem })),
+          ...(await problemsBefore(actions, known)),
+        ];
     if (before.length > 0) {
       stderr.write(
         problemReport(
@@ -147,25 +160,29 @@ export async function runTemplate(
     for (const [index, asked] of actions.entries()) {
       const action = plan ? plan.planned(asked) : asked;
       if (typeof action === "string") {
-        print(`${asked.taskId} / ${asked.name}  not planned: ${action}`);
+        report.skip(asked, `not planned: ${action}`);
         continue;
       }
       let outcome: Outcome | undefined;
       // If the decision on an action has changed since, it is decided again, as if a server served the action again.
       do outcome = await executor.execute(action, { stop: stop.signal, cancel: stop.signal });
       while (!outcome && !stop.signal.aborted);
-      if (outcome) plan?.learn(action, outcome);
+      if (outcome) {
+        plan?.learn(action, outcome);
+        report.end(asked, outcome);
+      }
       if (outcome?.ok) continue;
       // A plan reports every problem; its exit code is that of the first one.
       if (!isPlan || stop.signal.aborted) {
         const left = actions.slice(outcome ? index + 1 : index);
-        if (left.length > 0) print(`not run: ${left.map(titleOf).join(", ")}`);
+        report.leave(left);
         return failed(outcome, stop.by());
       }
       worst ||= failed(outcome, stop.by());
     }
     return worst;
   } finally {
+    await report.close({ template: template.value.name, dryRun: isPlan });
     await runtime.close();
     await machines?.close();
     await cluster?.close();
@@ -220,6 +237,11 @@ function ruleSettings({ agentIdPattern, runtime }: WorkerConfig) {
   return { agentIdPattern, runtime: runtime.kind };
 }
 
+/** Whether only its agent ID names the machine of an action: a misspelt one leaves it without a machine. */
+function isFoundByAgentId(action: Action): boolean {
+  return action.environment["MACHINE"] === undefined && connectionGiven(action).length === 0;
+}
+
 /**
  * Finds every problem that is visible before the first command is sent, so that no template is left half done because of a
  * later action.
@@ -260,13 +282,12 @@ const ENDED: ReadonlySet<string> = new Set(["SUCCESS", "FAILED", "TIMEOUT"]);
 const REPORTED = ["action started", "action succeeded", "action failed", "action refused"];
 
 /** A source that prints the reports. It serves no actions, because the template contains them. */
-function terminalSource(out: NodeJS.WritableStream, live: ProgressLines | undefined): Source {
+function terminalSource(report: RunReport): Source {
   return {
     servesSeveral: () => false,
     next: async () => ({ kind: "idle", reason: "the template has the actions" }),
     async report(status: ActionStatus): Promise<Acknowledgement> {
-      live?.clear();
-      out.write(`${printable(reportLine(status))}\n`);
+      report.say(reportLine(status));
       return { kind: "acknowledged" };
     },
   };
@@ -276,6 +297,71 @@ function reportLine({ action, state, startedAt, stoppedAt, message }: ActionStat
   const name = titleOf(action);
   if (!stoppedAt) return `${name}  ${state}`;
   return `${name}  ${state} in ${formatSeconds(stoppedAt.getTime() - startedAt.getTime())}: ${message}`;
+}
+
+/** Prints what the actions do: a line per change, or one value for programs at the end. */
+class RunReport {
+  readonly #out: NodeJS.WritableStream;
+  readonly #format: DataFormat | undefined;
+  readonly #live: ProgressLines | undefined;
+  readonly #actions: object[] = [];
+
+  constructor(out: NodeJS.WritableStream, format: DataFormat | undefined, live: ProgressLines | undefined) {
+    this.#out = out;
+    this.#format = format;
+    this.#live = live;
+  }
+
+  /** Prints a line for people. */
+  say(text: string): void {
+    if (this.#format) return;
+    this.#live?.clear();
+    this.#out.write(`${printable(text)}\n`);
+  }
+
+  skip(action: Action, reason: string): void {
+    this.say(`${titleOf(action)}  ${reason}`);
+    this.#actions.push({ ...about(action), state: "skipped", message: reason });
+  }
+
+  end(action: Action, { ok, class: errorClass, message, timedOut, ...outcome }: Outcome): void {
+    const { startedAt, stoppedAt, exitCode } = outcome;
+    this.#actions.push({
+      ...about(action),
+      state: ok ? "success" : timedOut ? "timeout" : "failed",
+      ...defined({ class: errorClass, exitCode }),
+      message,
+      startedAt: startedAt.toISOString(),
+      stoppedAt: stoppedAt.toISOString(),
+    });
+  }
+
+  /** Names the actions that did not begin. */
+  leave(actions: readonly Action[]): void {
+    if (actions.length === 0) return;
+    this.say(`not run: ${actions.map(titleOf).join(", ")}`);
+    for (const action of actions) this.#actions.push({ ...about(action), state: "pending" });
+  }
+
+  /** Prints the value for programs. */
+  async close(run: { readonly template: string; readonly dryRun: boolean }): Promise<void> {
+    if (!this.#format || this.#actions.length === 0) return;
+    const text = await formatData(this.#format, { ...run, actions: this.#actions });
+    await new Promise<void>((resolve) => this.#out.write(text, () => resolve()));
+  }
+}
+
+function about({ taskId, name, agentId, image }: Action) {
+  return { task: taskId, action: name, agentId, image };
+}
+
+const OUTPUTS: readonly string[] = ["text", ...DATA_FORMATS];
+
+function outputProblem(output: string): Problem {
+  return {
+    source: "--output",
+    message: `must be one of ${OUTPUTS.join(", ")}${suggestion(output, OUTPUTS)}`,
+  };
 }
 
 function failed(outcome: Outcome | undefined, by: StopSignal): number {

@@ -148,9 +148,7 @@ async function launchProblem(opened: OpenedWorker, config: WorkerConfig): Promis
     await opened.checkRuntime(AbortSignal.timeout(CHECK_MS));
     return undefined;
   } catch (thrown) {
-    if (thrown instanceof StateDirectoryProblem) {
-      return `${thrown.message}. Fix: free some space on that file system, or choose another directory with --state-directory`;
-    }
+    if (thrown instanceof StateDirectoryProblem) return thrown.message;
     const { kind } = config.runtime;
     const isLasting =
       kind === "process" || isPermissionDenied(thrown) || (await hasNoFolder(thrown, config.runtime));

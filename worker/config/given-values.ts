@@ -133,7 +133,7 @@ export function environmentWarnings(
 ): readonly Problem[] {
   const names = settings.map((setting) => setting.env);
   return Object.keys(env)
-    .filter((name) => name.startsWith("PBNJ_") && !names.includes(name))
+    .filter((name) => /^PBNJ_/i.test(name) && !names.includes(name))
     .flatMap((name) => {
       const nearest = nearestName(name, names);
       return nearest ? [{ source: name, message: `is not known, did you mean ${nearest}?` }] : [];

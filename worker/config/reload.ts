@@ -47,6 +47,8 @@ export interface WatchedFile {
 export interface ReloadOptions {
   readonly files: readonly WatchedFile[];
   readonly intervalMs: number;
+  /** Whether something waits for a change, which is then looked for more often. */
+  readonly isAwaited?: (() => boolean) | undefined;
   readonly readFile: ReadTextFile;
   readonly clock: Clock;
   readonly log: Logger;
@@ -59,6 +61,9 @@ export interface ReloadOptions {
  */
 const RETRY_MS = 30_000;
 
+/** The longest interval while something waits for a change, and how often that is checked. */
+const AWAITED_MS = 250;
+
 /** Pause between the two reads of a changed file. */
 const SETTLE_MS = 500;
 
@@ -69,15 +74,18 @@ const SETTLE_MS = 500;
  * Kubernetes ConfigMap, where notifications do not.
  */
 export async function reloadFiles(options: ReloadOptions, signal: AbortSignal): Promise<void> {
-  const { files, intervalMs, clock } = options;
+  const { files, intervalMs, clock, isAwaited } = options;
   if (files.length === 0) return;
   const watches = files.map((file) => new FileWatch(file, options));
   while (!signal.aborted) {
     for (const watch of watches) await watch.look();
     const isSettling = watches.some((watch) => watch.isSettling);
-    await clock
-      .sleep(isSettling ? Math.min(intervalMs, SETTLE_MS) : intervalMs, signal)
-      .catch(() => undefined);
+    let leftMs = isSettling ? Math.min(intervalMs, SETTLE_MS) : intervalMs;
+    while (leftMs > 0 && !signal.aborted) {
+      const ms = isSettling || !isAwaited ? leftMs : Math.min(leftMs, AWAITED_MS);
+      await clock.sleep(ms, signal).catch(() => undefined);
+      leftMs = isAwaited?.() ? 0 : leftMs - ms;
+    }
   }
 }
 

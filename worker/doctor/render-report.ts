@@ -1,5 +1,6 @@
 import { count } from "../../shared/count.ts";
 import { printableLine as printable } from "../../shared/printable.ts";
+import { outputWidth, tableRows } from "../../shared/table.ts";
 import { CHECK_NAMES } from "../findings/causes.ts";
 import { FINDING_STATES, type Finding, type FindingState } from "../findings/finding.ts";
 import type { DoctorReport } from "./report.ts";
@@ -24,15 +25,20 @@ const MARKS: Readonly<Record<FindingState, string>> = { problem: "✗", warning:
 const COLOURS: Readonly<Record<FindingState, number>> = { problem: 31, warning: 33, skipped: 90, ok: 32 };
 
 /** One line for the finding and, if there is a remedy, another one for the fix. */
-export function renderFinding({ check, state, subject, detail, remedy }: Finding, style: LineStyle): string {
+export function renderFinding(
+  { check, state, subject, detail, remedy }: Finding,
+  style: LineStyle,
+  width = outputWidth(),
+): string {
   const isPlain = style === "plain";
-  const padded = state.padEnd(WIDEST_STATE);
-  const head = isPlain ? padded : `\u001b[${COLOURS[state]}m${MARKS[state]} ${padded}\u001b[0m`;
+  const marked = isPlain ? state : `${MARKS[state]} ${state}`;
+  const widths = [WIDEST_STATE + marked.length - state.length, WIDEST_CHECK, Number.POSITIVE_INFINITY];
+  const { row } = tableRows({ widths, width });
   const about = subject === undefined ? "" : `${printable(subject)}: `;
-  const line = `${head}  ${check.padEnd(WIDEST_CHECK)}  ${about}${printable(detail)}\n`;
-  if (remedy === undefined) return line;
-  const indent = " ".repeat(WIDEST_STATE + WIDEST_CHECK + (isPlain ? 4 : 6));
-  return `${line}${indent}${FIX}${printable(remedy)}\n`;
+  const line = row([marked, check, `${about}${printable(detail)}`]);
+  const fix = remedy === undefined ? "" : `${row(["", "", `${FIX}${printable(remedy)}`])}\n`;
+  const coloured = isPlain ? marked : `\u001b[${COLOURS[state]}m${marked}\u001b[0m`;
+  return `${coloured}${line.slice(marked.length)}\n${fix}`;
 }
 
 /** The last line: `1 problem, 2 warnings, 6 ok, 1 skipped`. */

@@ -18,6 +18,8 @@ export type ResolvedMachine =
       readonly lockKey: string;
       /** One line that says why the machine is out of service. */
       readonly paused?: string | undefined;
+      /** Whether that is still so. */
+      isPaused?(): boolean;
       connect(reading: ConnectionReading): Promise<Connection>;
       mounted(namespace: string): MountedConnection | undefined;
       /** Replaces the machine's BMC. */
@@ -29,6 +31,7 @@ export type ResolvedMachine =
       readonly lockKey: string;
       /** Set if a machine of the inventory with the same BMC is out of service. */
       readonly paused?: string | undefined;
+      isPaused?(): boolean;
       connect?(reading: ConnectionReading): Promise<Connection>;
     }
   /** There is no machine; the action itself reports what is missing. */
@@ -91,14 +94,14 @@ export function resolveMachine(
 /** Adds the pause of the inventory's machine with the same BMC, even if the action names only the BMC. */
 function unlessPaused(located: ResolvedMachine, inventory: Inventory): ResolvedMachine {
   if (!("lockKey" in located)) return located;
-  const machine = inventory
-    .machines()
-    .find(({ lockKey, paused }) => paused && mayBeSameBmc(lockKey, located.lockKey));
-  return { ...located, ...pausedIn(machine) };
+  const find = () =>
+    inventory.machines().find(({ lockKey, paused }) => paused && mayBeSameBmc(lockKey, located.lockKey));
+  return { ...located, ...pausedIn(find(), find) };
 }
 
-function pausedIn(machine: Machine | undefined) {
-  return { paused: machine?.paused && pausedText(machine.name, machine.paused) };
+function pausedIn(machine: Machine | undefined, now: () => Machine | undefined) {
+  if (!machine?.paused) return {};
+  return { paused: pausedText(machine.name, machine.paused), isPaused: () => now()?.paused !== undefined };
 }
 
 function fromInventory(machine: Machine, action: Asking, inventory: Inventory): ResolvedMachine {
@@ -112,7 +115,7 @@ function fromInventory(machine: Machine, action: Asking, inventory: Inventory): 
     ok: true,
     machine: machine.name,
     lockKey: machine.lockKey,
-    ...pausedIn(machine),
+    ...pausedIn(machine, () => inventory.find(machine.name)),
     connect: (reading) =>
       inventory.resolveConnection(machine, { ...reading, image: action.image ?? reading.image }),
     mounted: (namespace) => inventory.mountedConnection?.(machine, namespace),

@@ -58,12 +58,12 @@ function placeOf(
   credentials: LaunchCredentials,
 ): Target | Refused {
   const terms = launchTerms(policy, image);
-  const { connect, host, lockKey, machine, mounted, paused } = { ...NOWHERE, ...found };
+  const { connect, host, isPaused, lockKey, machine, mounted, paused } = { ...NOWHERE, ...found };
   const isTrustedImage = isTrusted(policy, image);
   const target = { ...defined({ machine, lockKey }), ...(isTrustedImage && defined({ connect, mounted })) };
   return {
     ok: true,
-    ...defined({ machine, lockKey, paused, terms, ...(isTrustedImage && { host }) }),
+    ...defined({ machine, lockKey, paused, isPaused, terms, ...(isTrustedImage && { host }) }),
     connected: isTrustedImage && connect !== undefined,
     readAccess: (reading: AccessReading, cancel: AbortSignal) => credentials.read(target, reading, cancel),
   };
@@ -79,6 +79,7 @@ function inOtherShard({ agentIdPattern, shard }: MachineUse, machine: string) {
 const NOWHERE = {
   connect: undefined,
   host: undefined,
+  isPaused: undefined,
   lockKey: undefined,
   machine: undefined,
   mounted: undefined,

@@ -56,7 +56,10 @@ export function loadConfig(input: LoadConfigInput, command: ConfigCommand = "sta
   const { config, inventory, policy, found } = readParts(input, command);
   const areas = [found.settings, found.inventory, found.policy, found.trust];
   const problems = areas.flatMap((area) => area.problems);
-  if (problems.length > 0 || !inventory || !policy) return { ok: false, problems };
+  // A misspelt variable may be why a setting is missing.
+  const misspelt = environmentWarnings(table, input.env);
+  if (problems.length > 0 || !inventory || !policy)
+    return { ok: false, problems: [...problems, ...misspelt] };
   return { ok: true, config, warnings: areas.flatMap((area) => area.warnings) };
 }
 
@@ -317,10 +320,27 @@ function parseSettings(given: ReadonlyMap<string, GivenSetting>): {
   if (parsed.success) return { settings: parsed.data, invalid: new Set(), problems: [] };
   const invalid = new Set(parsed.error.issues.map(({ path }) => String(path[0])));
   const problems = valueProblems(SettingsSchema, raw, parsed.error.issues).map(({ path, message }) =>
-    settingProblem(String(path[0]), message, given, table, partOf(path)),
+    settingProblem(
+      String(path[0]),
+      message + hintOf(given.get(String(path[0]))?.value, message),
+      given,
+      table,
+      partOf(path),
+    ),
   );
   const valid = Object.fromEntries(Object.entries(raw).filter(([name]) => !invalid.has(name)));
   return { settings: SettingsSchema.parse(valid), invalid, problems };
+}
+
+const QUOTED = /^\s*(["']).*\1\s*$/s;
+
+/** What is probably wrong with a value that no setting accepts; empty if nothing is known. */
+function hintOf(value: unknown, message: string): string {
+  if (typeof value !== "string") return "";
+  // Shells remove quotes; files of variables, such as Docker's, keep them.
+  if (QUOTED.test(value)) return "; the value is in quotes: remove them";
+  const [scheme] = /^\s*[a-z]+:\/\//i.exec(value) ?? [];
+  return scheme !== undefined && message.includes("host:port") ? `; remove ${scheme.trim()}` : "";
 }
 
 /** The position in a list of objects; empty for other settings. */

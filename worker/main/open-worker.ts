@@ -175,7 +175,8 @@ export async function openWorker(
       const { reloadIntervalMs: intervalMs } = config;
       if (intervalMs === 0) return;
       const files = watchedFiles(lanes);
-      await reloadFiles({ files, intervalMs, readFile: readTextFile, clock, log, observer }, stop);
+      const isAwaited = () => executor.isWaitingForPause;
+      await reloadFiles({ files, intervalMs, isAwaited, readFile: readTextFile, clock, log, observer }, stop);
     },
     leadership,
     runtime,

@@ -17,6 +17,9 @@ export interface TextSources {
   readonly limitMs?: number;
 }
 
+/** Names of stdin. A terminal that is opened as a file would show what is typed. */
+const STDIN: ReadonlySet<string> = new Set(["-", "/dev/stdin", "/dev/fd/0"]);
+
 /** Text, or a problem to append to the name of its source. A problem never quotes what was read. */
 export type TextRead =
   | { readonly ok: true; readonly text: string }
@@ -28,7 +31,9 @@ export async function readText(
   { stdin, signal, limitMs = LIMIT_MS }: TextSources,
 ): Promise<TextRead> {
   try {
-    const text = await withTimeout(limitMs, signal, () => collect(path === "-" ? stdin() : openFile(path)));
+    const text = await withTimeout(limitMs, signal, () =>
+      collect(STDIN.has(path) ? stdin() : openFile(path)),
+    );
     return text.trim() === "" ? { ok: false, problem: "is empty" } : { ok: true, text };
   } catch (thrown) {
     return { ok: false, problem: describeProblem(thrown, limitMs) };

@@ -2,6 +2,7 @@ import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { exitCodeOf, type StopSignal } from "../../../shared/contract/exit-code.ts";
 import type { InventoryFlag } from "../../inventory-flags.ts";
 import type { Action } from "../action.ts";
+import { openStdin } from "../input/hidden-input.ts";
 import type { InputFields } from "../input/input.ts";
 import { createActionLogger } from "../result/logger.ts";
 import { runProgram } from "./program.ts";
@@ -17,7 +18,7 @@ export async function main<Fields extends InputFields>(
     inventoryFlags,
     env: process.env,
     startedMs: Date.now() - performance.now(),
-    stdin: () => process.stdin,
+    stdin: () => openStdin(process.stdin, process.stderr),
     stdout: process.stdout,
     stderr: process.stderr,
     ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,

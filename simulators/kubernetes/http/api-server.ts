@@ -238,7 +238,7 @@ function parseBody({ body, contentType }: Exchange): unknown {
     throw new ApiFailure(
       415,
       "UnsupportedMediaType",
-      "the simulated API server reads JSON only, not protobuf",
+      "the simulated API server reads JSON only, not protobuf: use a real one, as test/interop/kubernetes does",
     );
   }
   try {

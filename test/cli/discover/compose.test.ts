@@ -178,4 +178,38 @@ describe("the objects of what was found", () => {
     expect(written).toHaveLength(3);
     expect(text).not.toContain("calvin");
   });
+
+  it.each([
+    [
+      { username: "o'neil", passwordFile: "/my secrets/rack" },
+      "--from-literal='username=o'\\''neil' --from-file='password=/my secrets/rack'",
+    ],
+    [
+      { usernameFile: "/s/user", passwordEnv: "RACK_PASSWORD" },
+      '--from-file=username=/s/user --from-file=password=<(printf %s "$RACK_PASSWORD")',
+    ],
+    [{ directory: "/s/rack" }, "--from-file=username=/s/rack/username --from-file=password=/s/rack/password"],
+  ])("begin with the command that creates the Secret from %j", (source, given) => {
+    const { login } = accepted(undefined, 3);
+    if (login?.state !== "accepted") throw new Error("it is accepted");
+    const candidate = { ...login.candidate, source };
+    const found = ["192.0.2.5", "192.0.2.6"].map((host) => ({ host, ipmi, login: { ...login, candidate } }));
+
+    const { text } = objects(found);
+
+    const command = `kubectl create secret generic bmc-credentials-3 --namespace tink-system ${given}`;
+    expect(text.split("\n").filter((line) => line.includes("kubectl"))).toEqual([`#   ${command}`]);
+  });
+
+  it("name the Secret whose content a command prints", () => {
+    const { login } = accepted(undefined, 4);
+    if (login?.state !== "accepted") throw new Error("it is accepted");
+    const candidate = { ...login.candidate, source: { command: ["vault", "read"] as const } };
+
+    const { text } = objects([{ host: "192.0.2.5", ipmi, login: { ...login, candidate } }]);
+
+    expect(text).toContain(
+      "#   bmc-credentials-4 in tink-system, with keys username and password: what the command of entry 4 prints\n",
+    );
+  });
 });

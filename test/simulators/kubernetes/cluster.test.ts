@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Agent, request } from "undici";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { FakeCluster, type KubeObject, type RbacRule } from "../../../simulators/kubernetes/cluster.ts";
 import { ClusterClient } from "../../../simulators/kubernetes/node/cluster-client.ts";
 
@@ -49,6 +50,25 @@ describe("a watch", () => {
     await vi.waitFor(() => expect(seen).toEqual(["ADDED seen"]), SOON);
     const { items } = await client.list(SECRETS);
     expect(items.map(({ metadata }) => metadata.name)).toEqual(["missed", "seen"]);
+  });
+});
+
+test("a body in protobuf is refused, with the way out", async () => {
+  const dispatcher = new Agent({ connect: { ca: cluster.access().ca } });
+  onTestFinished(() => dispatcher.close());
+  const headers = {
+    authorization: `Bearer ${cluster.access().token}`,
+    "content-type": "application/vnd.kubernetes.protobuf",
+  };
+
+  const answer = await request(`${cluster.url}${SECRETS}`, {
+    ...{ method: "POST", body: "k8s\0", headers, dispatcher },
+  });
+
+  expect(answer.statusCode).toBe(415);
+  expect(await answer.body.json()).toMatchObject({
+    reason: "UnsupportedMediaType",
+    message: expect.stringMatching(/JSON only.*use a real one/),
   });
 });
 

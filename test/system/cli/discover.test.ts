@@ -105,7 +105,7 @@ describe("pbnj-worker discover", () => {
         "the ranges have 16777214 addresses: name at most 65536",
         "--rate is not a whole number from 1 to 10000",
         "--redfish-port is not a whole number from 1 to 65535",
-        "--output is not one of auto, table, json, did you mean table?",
+        "--output is not one of auto, table, json, yaml, rufio, did you mean table?",
         "credentials.yaml:2: password is a secret and must not be in this file: put it into a file and name that with passwordFile, or a variable with passwordEnv",
         "credentials.yaml:2: the entry names a user but no password: add passwordFile or passwordEnv",
         `credentials.yaml:3: passwordFile ${file("missing")} does not exist`,

@@ -69,6 +69,9 @@ const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableS
     expect(await host.run()).toContain("wrote 1 machine to discovered.yaml");
 
     expect(await host.read("discovered.yaml")).toMatch(/passwordFile: \S+\/secrets\/rack-password\n/);
+
+    await host.run();
+    expect(await host.read("machines.yaml")).toMatch(/kubectl create secret .*\n(.*\n)+kind: Hardware\n/);
   },
 
   async "record-a-bmc.md"(host, open) {

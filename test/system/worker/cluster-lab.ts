@@ -20,7 +20,7 @@ export const PASSWORD = "canary-5b2e9f";
 export interface ClusterLabOptions {
   readonly machines?: number;
   /** The objects that are machines; `machines` when absent. */
-  readonly inventory?: "machines" | "hardware";
+  readonly inventory?: "machines" | "hardware" | "machines,hardware";
   readonly softOffMs?: number;
   readonly powerOffMs?: number | "held";
   /** What the workers' account may do; everything without them. A real cluster grants them in the lab's namespace alone. */

@@ -4,6 +4,7 @@ import { describe, expect, test, vi } from "vitest";
 import { isOver } from "../../../simulators/tink/workflow.ts";
 import { clusterLab, PASSWORD } from "./cluster-lab.ts";
 import { IN_TIME, itSurvivesInACluster, REBOOT, TEST, WITHIN_MS } from "./cluster-scenarios.ts";
+import { itUsesDiscoveredMachines } from "./discovered-machines.ts";
 
 /** What the chart grants for the runtime, Machines and waking up: above all no right to read a Secret. */
 function fewestRules(namespace: string) {
@@ -21,6 +22,7 @@ function fewestRules(namespace: string) {
 
 describe("a worker in a cluster", () => {
   itSurvivesInACluster(clusterLab);
+  itUsesDiscoveredMachines(clusterLab);
 
   test("needs no right to read a Secret, and leaves no password anywhere", TEST, async () => {
     await using lab = await clusterLab({ rules: fewestRules("tink-system") });

@@ -4,6 +4,7 @@ import { execa } from "execa";
 import { describe, expect, test } from "vitest";
 import { isTemporary } from "../../../worker/commands/start.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
+import { openFakeCluster } from "../../support/fake-cluster.ts";
 import { testFolder } from "../../support/test-folder.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
@@ -53,6 +54,40 @@ describe("a temporary failure of the start exits with 75, which a service manage
     const { code, said } = await startOf(() => ["--inventory", "/proc/self/mem"]);
 
     expect(said).toContain("/proc/self/mem cannot be read (EIO)");
+    expect(code).toBe(75);
+  });
+});
+
+describe("a start without a way to launch actions exits with 75 and says how to fix it", () => {
+  test.each([
+    [
+      "a missing folder of the engine's socket",
+      (folder: string) => [
+        ...["--runtime", "docker", "--docker-socket", join(folder, "absent/engine.sock")],
+        "--unsafe-any-image",
+      ],
+      /no container engine: \S+ does not exist\. Fix: .*socket/,
+    ],
+    [
+      "a missing folder of actions",
+      (folder: string) => ["--runtime", "process", "--actions-directory", join(folder, "absent")],
+      /the folder of actions \S+ does not exist\. Fix: correct --actions-directory/,
+    ],
+  ])("with %s", async (_, more, reason) => {
+    const { code, said } = await startOf((folder) => [...onState(folder), ...more(folder)]);
+
+    expect(said).toMatch(reason);
+    expect(said.match(/^pbnj-worker start: /gm)).toHaveLength(1);
+    expect(code).toBe(75);
+  });
+
+  test("without rights in the cluster", async () => {
+    await using lab = await openFakeCluster({ rights: [], namespace: "actions" });
+    const more = ["--runtime", "kubernetes", "--kubeconfig", lab.kubeconfig, "--wake-up", "off"];
+
+    const { code, said } = await startOf((folder) => [...onState(folder), ...more, "--unsafe-any-image"]);
+
+    expect(said).toMatch(/the worker may not create jobs\.batch in actions, .*: grant it with a Role/);
     expect(code).toBe(75);
   });
 });

@@ -65,6 +65,32 @@ test.each(["node-01", "node-03"])("the example template runs through on %s and e
   await lab.close();
 });
 
+test("prints one JSON value for programs, with what was not run", async () => {
+  const lab = await startLab({ times: QUICK });
+  machineOf(lab, "node-01").do("off");
+  await using program = new CommandInProcess([
+    ...["run", await template(TWO_TASKS), "--map", "machine=node-01", "--inventory", lab.inventoryFile],
+    ...["--output", "json"],
+  ]);
+
+  const { code } = await program.ended;
+  await lab.close();
+
+  expect(code).not.toBe(0);
+  expect(JSON.parse(program.stdout)).toEqual({
+    template: "two",
+    dryRun: false,
+    actions: [
+      expect.objectContaining({ task: "look", action: "status", state: "success", exitCode: 0 }),
+      expect.objectContaining({ task: "break", action: "reset", state: "failed", class: "state" }),
+      {
+        ...{ task: "break", action: "never", state: "pending" },
+        ...{ agentId: "pbnj-node-01", image: "registry.example/power-off:v1" },
+      },
+    ],
+  });
+});
+
 test.each([["run"], ["policy", "test"]])(
   "%s %s finds the Workflow in the cluster that the configuration file names",
   async (...command) => {
@@ -227,10 +253,9 @@ tasks:
 test("mistakes of later actions are named before the first one runs", async () => {
   const lab = await startLab({ times: QUICK });
   const misspelt = await template(
-    TWO_TASKS.replace("timeout: 30}", "timeout: 30, environment: {TIMEOTU: 5s, TIMEOUT: 10 secnds}}").replace(
-      "power-reset",
-      "power-rest",
-    ),
+    TWO_TASKS.replace("timeout: 30}", "timeout: 30, environment: {TIMEOTU: 5s, TIMEOUT: 10 secnds}}")
+      .replace("power-reset", "power-rest")
+      .replace("pbnj-{{", "pbjn-{{"),
   );
   await using program = new CommandInProcess([
     ...["run", misspelt, "--map", "machine=node-01", "--inventory", lab.inventoryFile],
@@ -240,6 +265,7 @@ test("mistakes of later actions are named before the first one runs", async () =
 
   expect(code).toBe(2);
   expect(program.stdout).toBe("");
+  expect(program.stderr).toContain("no machine has the agent ID pbjn-node-01, did you mean pbnj-node-01?");
   expect(program.stderr).toContain("TIMEOTU is not an input of power-status: did you mean TIMEOUT?");
   expect(program.stderr).toContain('look / status: TIMEOUT "10 secnds" is not a duration');
   expect(program.stderr).toMatch(

@@ -57,7 +57,10 @@ class SteppedClock implements Clock {
 /** The file, loaded as `GOOD` and looked at once, what was taken over of it and what was logged. */
 async function watching(
   take: (text: string) => Checked<LogFields> = takeInventory,
-  { sinceLoaded = GOOD }: { readonly sinceLoaded?: string } = {},
+  {
+    sinceLoaded = GOOD,
+    isAwaited,
+  }: { readonly sinceLoaded?: string; readonly isAwaited?: () => boolean } = {},
 ) {
   await writeFile(path, sinceLoaded);
   const taken: string[] = [];
@@ -84,7 +87,7 @@ async function watching(
   };
   const ended = reloadFiles(
     {
-      ...{ files: [file], intervalMs: 1_000, readFile: readTextFile, clock, log },
+      ...{ files: [file], intervalMs: 2_000, readFile: readTextFile, clock, log, isAwaited },
       observer: { file: ({ taken: isTaken }) => void seen.push(isTaken) },
     },
     stop.signal,
@@ -98,6 +101,7 @@ async function watching(
     /** How often it was touched, as its owner was told. */
     touches: () => touches,
     look: (moreMs?: number) => clock.pass(moreMs),
+    nowMs: () => clock.monotonicMs(),
     async [Symbol.asyncDispose]() {
       stop.abort();
       await ended;
@@ -135,6 +139,19 @@ test("a change is taken over when two looks have found the same", async () => {
 
   expect(watch.taken).toEqual([OTHER]);
   expect(watch.logged).toEqual(["info : inventory reloaded"]);
+});
+
+test("a change that something waits for is taken over within a second", async () => {
+  await using watch = await watching(takeInventory, { isAwaited: () => true });
+  await watch.look();
+  const changedMs = watch.nowMs();
+
+  await writeFile(path, OTHER);
+  await watch.look();
+  await watch.look();
+
+  expect(watch.taken).toEqual([OTHER]);
+  expect(watch.nowMs() - changedMs).toBeLessThan(1_000);
 });
 
 test("a change from before the first look is found", async () => {

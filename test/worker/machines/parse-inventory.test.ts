@@ -561,6 +561,21 @@ machines:
     expect(limitsOf("power-on", { row: "b" })).toEqual([]);
   });
 
+  it("finds misspelt actions of limits, and accepts those of other projects", () => {
+    const text =
+      "limits:\n  - {per: rack, actions: [power-on, pwer-off, burn-in], atOnce: 2}\nmachines: [{name: a, host: 192.0.2.1}]\n";
+    const input = { path: "inventory.yaml", text, env: SECRETS, readFile: readTextFile };
+
+    expect(parseInventory({ ...input, actions: ["power-on", "power-off"] })).toMatchObject({
+      problems: [
+        {
+          source: "inventory.yaml:2",
+          message: "limits.0.actions.1 pwer-off is not an action of this release, did you mean power-off?",
+        },
+      ],
+    });
+  });
+
   it.each([
     ["{rack: 12}", /labels.rack must be text, in quotes if it looks like a number/],
     ["{row: 'a b'}", /labels.row must have at most 63 letters/],

@@ -112,11 +112,11 @@ describe("an action", () => {
 
   it("for a paused machine carries why", () => {
     expect(find({ MACHINE: "r1" })).toMatchObject({ ok: true, machine: "r1", paused });
-    expect(find({ MACHINE: "r2" })).toHaveProperty("paused", undefined);
+    expect(find({ MACHINE: "r2" })).not.toHaveProperty("paused");
   });
 
   it("with an address of its own carries why, if that is the BMC of a paused machine", () => {
-    expect(find({ BMC_HOST: "192.0.2.1" })).toEqual({ ok: true, lockKey: "192.0.2.1", paused });
-    expect(find({ BMC_HOST: "192.0.2.2" })).toHaveProperty("paused", undefined);
+    expect(find({ BMC_HOST: "192.0.2.1" })).toMatchObject({ ok: true, lockKey: "192.0.2.1", paused });
+    expect(find({ BMC_HOST: "192.0.2.2" })).not.toHaveProperty("paused");
   });
 });

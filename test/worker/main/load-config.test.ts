@@ -224,14 +224,24 @@ describe("the server's address", () => {
     expect(config({ flags: { ...ENOUGH, grpcServer } }).server?.server).toBe(expected);
   });
 
-  it.each(["http://tink:42113", "tink:0", "tink:65536", "tink:", ":42113", "2001:db8::1", "a b"])(
-    "%s is refused",
-    (grpcServer) => {
-      expect(problems({ flags: { ...ENOUGH, grpcServer } })).toEqual([
-        "--grpc-server: must be host:port, such as tinkerbell.example.org:42113 or [2001:db8::1]:42113",
-      ]);
-    },
-  );
+  it.each([
+    ["http://tink:42113", "; remove http://"],
+    ["'tink:42113'", "; the value is in quotes: remove them"],
+    ...["tink:0", "tink:65536", "tink:", ":42113", "2001:db8::1", "a b"].map((text): [string, string] => [text, ""]),
+  ])("%s is refused", (grpcServer, hint) => {
+    expect(problems({ flags: { ...ENOUGH, grpcServer } })).toEqual([
+      `--grpc-server: must be host:port, such as tinkerbell.example.org:42113 or [2001:db8::1]:42113${hint}`,
+    ]);
+  });
+
+  it("in a misspelt variable is found where it is missing", () => {
+    const { grpcServer: _, ...others } = ENOUGH;
+
+    expect(problems({ flags: others, env: { pbnj_grpc_sever: "tink" } })).toEqual([
+      "--grpc-server: is missing: the tink server's address, host:port",
+      "pbnj_grpc_sever: is not known, did you mean PBNJ_GRPC_SERVER?",
+    ]);
+  });
 });
 
 describe("TLS to the server", () => {

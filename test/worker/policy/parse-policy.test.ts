@@ -110,14 +110,12 @@ volumes:
 
     expect(problems(text)).toEqual([
       "policy.yaml:1: ownConnections must be one of allow, deny, did you mean deny?",
-      "policy.yaml:3: tenants.0.namespaces is missing",
       "policy.yaml:3: tenants.0.namespace is not known, did you mean namespaces?",
       "policy.yaml:4: tenants.0.machines is empty",
       "policy.yaml:5: tenants.1.namespaces.0 must be the name of a namespace, in which * matches a part, such as team-a-*",
       "policy.yaml:6: tenants.1.machines.0 must be a machine's name, in which * matches a part, such as rack-1-*",
       "policy.yaml:7: tenants.1.images.0 must be an image name, in which * and ** match parts, such as registry.example/acme/*",
       "policy.yaml:9: agents.0.agentIds.0 must be an agent ID, in which * matches a part, such as pbnj-*",
-      "policy.yaml:9: agents.0.machines is missing",
       "policy.yaml:10: agents.0.machine is not known, did you mean machines?",
       "policy.yaml:11: agnets is not known, did you mean agents?",
       "policy.yaml:13: containers.0 sets nothing for these images: add pull, memory, cpus or pids",

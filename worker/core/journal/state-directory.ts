@@ -145,8 +145,24 @@ function lockProblemOf(path: string, thrown: unknown): StateDirectoryProblem {
   return new StateDirectoryProblem(text, { cause: thrown });
 }
 
+const CHOOSE = "choose another directory with --state-directory";
+
+/** How to fix an error of the system. */
+const FIXES: Readonly<Record<string, string>> = {
+  EACCES: `. Fix: give it to the user that runs the worker (chown), or ${CHOOSE}`,
+  EPERM: `. Fix: give it to the user that runs the worker (chown), or ${CHOOSE}`,
+  ENOSPC: `. Fix: free some space on that file system, or ${CHOOSE}`,
+  EDQUOT: `. Fix: free some space within that quota, or ${CHOOSE}`,
+  EROFS: `. Fix: mount that file system so that it can be written, or ${CHOOSE}`,
+  ENOENT: `. Fix: ${CHOOSE}`,
+  ENOTDIR: `. Fix: ${CHOOSE}`,
+  EEXIST: `. Fix: ${CHOOSE}`,
+};
+
 function problemOf(what: string, thrown: unknown): StateDirectoryProblem {
-  return new StateDirectoryProblem(`${what}: ${textOf(thrown)}`, { cause: thrown });
+  const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+  const fix = FIXES[code] ?? "";
+  return new StateDirectoryProblem(`${what}: ${textOf(thrown)}${fix}`, { cause: thrown });
 }
 
 async function identity(file: string): Promise<string> {

@@ -14,6 +14,8 @@ export interface Target {
   readonly lockKey?: string | undefined;
   /** One line that says why nothing may be sent to the machine now. */
   readonly paused?: string | undefined;
+  /** Whether the machine is paused now. Cheaper than `locate`. */
+  isPaused?(): boolean;
   readonly terms?: LaunchTerms | undefined;
   /** Whether the worker gives the action its connection. */
   readonly connected: boolean;

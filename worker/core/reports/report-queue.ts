@@ -72,9 +72,14 @@ export class ReportQueue {
   }
 
   /** Reports the start of an action. The time is limited, because nothing has been done yet. The first rejection ends it. */
-  async running(status: RunningStatus, sink: StatusSink, stop: AbortSignal): Promise<Delivery> {
+  async running(
+    status: RunningStatus,
+    sink: StatusSink,
+    stop: AbortSignal,
+    withinMs = RUNNING_TIMEOUT_MS,
+  ): Promise<Delivery> {
     const options = { ...this.#options, sink };
-    return within(RUNNING_TIMEOUT_MS, options, stop, (bound) => sendReport(options, status, bound));
+    return within(withinMs, options, stop, (bound) => sendReport(options, status, bound));
   }
 
   /** How much longer the end of an action may be reported. */

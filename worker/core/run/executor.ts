@@ -5,6 +5,7 @@ import { ReportQueue } from "../reports/report-queue.ts";
 import { ActionRun } from "./action-run.ts";
 import { adopt } from "./adopt.ts";
 import { OrphanSweep } from "./orphan-sweep.ts";
+import { PauseWatch } from "./pause-watch.ts";
 import {
   EarlierRuns,
   type ExecutorNeeds,
@@ -27,7 +28,13 @@ export class Executor {
       sweep: new OrphanSweep({ ...needs, isNeeded: (key) => this.#need(key) }),
       throttle: new LaunchThrottle(),
       earlierRuns: new EarlierRuns(needs.clock),
+      pauses: new PauseWatch(needs.clock),
     };
+  }
+
+  /** Whether an action waits for a paused machine. */
+  get isWaitingForPause(): boolean {
+    return this.#services.pauses.isWaiting;
   }
 
   /** Resolves to the outcome, or to undefined if the action was not run; the server then serves it again. */

@@ -9,6 +9,7 @@ import type { Source } from "../ports/source.ts";
 import type { ActionQueue } from "../queue/action-queue.ts";
 import type { ReportQueue } from "../reports/report-queue.ts";
 import type { OrphanSweep } from "./orphan-sweep.ts";
+import type { PauseWatch } from "./pause-watch.ts";
 
 export interface StopSignals {
   /** Aborts when nothing new may start. An action that still waits for its machine is left to the server. */
@@ -46,6 +47,7 @@ export interface RunServices extends ExecutorNeeds {
   readonly sweep: OrphanSweep;
   readonly throttle: LaunchThrottle;
   readonly earlierRuns: EarlierRuns;
+  readonly pauses: PauseWatch;
 }
 
 /** Launches per turn of the event loop. */

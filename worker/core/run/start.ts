@@ -4,7 +4,7 @@ import { defined } from "../../../shared/defined.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { Action, LogFields, Outcome } from "../action/action.ts";
+import type { Action, Delivery, LogFields, Outcome } from "../action/action.ts";
 import { type Hook, hookFor, hookReport, hooksOf } from "../action/hooks.ts";
 import { seenAction } from "../action/observer.ts";
 import type { LaunchAccess, Refused, Target } from "../ports/machines.ts";
@@ -23,8 +23,13 @@ import { knownOf, notRecorded } from "./known.ts";
 import type { RunServices, StopSignals } from "./services.ts";
 import { checkWorkflow } from "./workflow-check.ts";
 
-/** How often the policy is asked about an action whose machine is paused, because inventory and policy may change. */
-const LOOK_MS = 500;
+/** How often an action whose machine is paused is decided anew, because the policy may change, too. */
+const DECIDE_AGAIN_MS = 30_000;
+/**
+ * Time for the start report of an action that has waited for a paused machine. Its Workflow may have been deleted meanwhile,
+ * which a tink server answers only after a minute; a poll shows at once what there is to do.
+ */
+const REPORT_AFTER_PAUSE_MS = 500;
 
 /** One launch of an action's image. */
 interface Launch {
@@ -147,9 +152,9 @@ class Start {
     return { ok: false, class: "state", reason: `${target.paused}; waited ${formatSeconds(limitMs)}` };
   }
 
-  /** Waits briefly for a paused machine. */
-  async #pause(reason: string, { machine }: Target): Promise<void> {
-    const { clock, log } = this.#services;
+  /** Waits until the machine is no longer paused, or until the action should be decided anew. */
+  async #pause(reason: string, { isPaused, machine }: Target): Promise<void> {
+    const { clock, isLeading, log, machines, pauses } = this.#services;
     const limitMs = this.#pauseLimitMs;
     const sinceMs = this.#pausedSinceMs ?? clock.monotonicMs();
     if (!this.#isPauseShown) {
@@ -158,7 +163,9 @@ class Start {
       this.#showPause({ text: reason, limitMs });
     }
     const leftMs = Math.max(0, sinceMs + limitMs - clock.monotonicMs());
-    await clock.sleep(Math.min(LOOK_MS, leftMs), this.#signals.stop).catch(() => undefined);
+    const isOver = () => isPaused?.() !== true || machines.whilePaused() === "fail" || !isLeading();
+    const againMs = DECIDE_AGAIN_MS * (0.5 + Math.random());
+    await pauses.until(isOver, Math.min(againMs, leftMs), this.#signals.stop);
   }
 
   #showPause(progress: Progress | undefined): void {
@@ -177,14 +184,13 @@ class Start {
 
   /** Refuses a denied action. It starts and fails, because the server expects both reports. */
   async #refuse({ reason, class: errorClass = "usage" }: Refused): Promise<Outcome | undefined> {
-    const { log, observer, reports } = this.#services;
+    const { log, observer } = this.#services;
     const run = this.#run;
     log.warn({ ...run.fields, image: this.#action.image, reason }, "action refused");
     run.setTarget(this.#action, { connected: false });
-    const { running, startedAt } = run;
+    const { startedAt } = run;
     observer.action({ kind: "refused", ...run.seen, reason });
-    const delivery = await reports.running(running, run.source, this.#signals.stop);
-    if (delivery !== "acknowledged") return undefined;
+    if ((await this.#deliverRunning()) !== "acknowledged") return undefined;
     const outcome = failedLaunch(errorClass, reason, startedAt, startedAt);
     await run.deny(outcome, this.#signals.cancel);
     return outcome;
@@ -292,15 +298,22 @@ class Start {
 
   /** Resolves to whether the server has acknowledged the start. */
   async #reportRunning(): Promise<boolean> {
-    const { log, reports } = this.#services;
+    const { log } = this.#services;
     const run = this.#run;
-    const { fields, running, source } = run;
-    const delivery = await reports.running(running, source, this.#signals.stop);
+    const { fields, source } = run;
+    const delivery = await this.#deliverRunning();
     if (delivery === "acknowledged") return true;
     const isFirst = !source.isUnavailable?.(this.#action);
     logOutage(log, isFirst, { ...fields, delivery }, "action not started: start report failed");
     await run.forget();
     return false;
+  }
+
+  #deliverRunning(): Promise<Delivery> {
+    const { running, source } = this.#run;
+    const isQuick = this.#pausedSinceMs !== undefined && !source.deletions?.seesDeletion?.(this.#action);
+    const withinMs = isQuick ? REPORT_AFTER_PAUSE_MS : undefined;
+    return this.#services.reports.running(running, source, this.#signals.stop, withinMs);
   }
 
   #observeStart(): void {

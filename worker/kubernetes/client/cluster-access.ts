@@ -4,6 +4,7 @@ import type { RequestOptions } from "node:https";
 import type { Cluster, KubeConfig } from "@kubernetes/client-node";
 import { Agent, type Dispatcher, ProxyAgent } from "undici";
 import { defined } from "../../../shared/defined.ts";
+import { fileProblemOf } from "../../../shared/read-text-file.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { parseIdentityKubeconfig } from "./identity-kubeconfig.ts";
 import { KubernetesError } from "./kubernetes-error.ts";
@@ -80,7 +81,11 @@ function load(config: KubeConfig, kubeconfig: string | undefined): string {
     else if (isInPod) config.loadFromCluster();
     else config.loadFromDefault();
   } catch (thrown) {
-    throw new KubernetesError("invalid", `${from}: ${textOf(thrown)}`);
+    const isSystem = thrown instanceof Error && "syscall" in thrown;
+    throw new KubernetesError(
+      "invalid",
+      isSystem ? `the kubeconfig ${from} ${fileProblemOf(thrown)}` : `${from}: ${textOf(thrown)}`,
+    );
   }
   if (
     config.getCurrentCluster()?.server === SERVER_WITHOUT_KUBECONFIG &&

@@ -1,6 +1,7 @@
 import { type Dispatcher, errors, request as undiciRequest } from "undici";
 import * as z from "zod/mini";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
+import { ownClockNote } from "../../../shared/certificate-clock.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { defined } from "../../../shared/defined.ts";
 import { INPUT_BYTES } from "../../../shared/input-limits.ts";
@@ -480,7 +481,7 @@ export class Cluster {
       const text = `${doing}: no answer from ${this.server} within ${thrown.afterMs} ms`;
       return new KubernetesError("timeout", text);
     }
-    const text = `${doing}: ${this.server} does not answer: ${textOf(thrown)}`;
+    const text = `${doing}: ${this.server} does not answer: ${textOf(thrown)}${ownClockNote(thrown)}`;
     return new KubernetesError("unreachable", text, { cause: thrown });
   }
 }

@@ -1,3 +1,4 @@
+import { ownClockNote } from "../../../shared/certificate-clock.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { textOf } from "../../../shared/text-of.ts";
 
@@ -44,7 +45,7 @@ export class EngineError extends Error {
       case "EPERM":
         return new EngineError("internal", `no permission to use ${place}`, options);
     }
-    const text = `${doing}: the engine at ${place} failed: ${textOf(thrown)}`;
+    const text = `${doing}: the engine at ${place} failed: ${textOf(thrown)}${ownClockNote(thrown)}`;
     const isTls = /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code);
     return new EngineError(isTls ? "tls" : "unreachable", text, options);
   }

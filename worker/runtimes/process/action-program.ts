@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { fileProblemOf } from "../../../shared/read-text-file.ts";
 import type { ActionLibrary } from "../action-library.ts";
 
 /** The folder that all actions share; its `action.ts` is not an action. */
@@ -44,7 +45,9 @@ export function actionFolder(directory: string): ActionPrograms {
 }
 
 async function programsIn(directory: string): Promise<ReadonlyMap<string, ActionProgram>> {
-  const entries = await readdir(directory, { withFileTypes: true });
+  const entries = await readdir(directory, { withFileTypes: true }).catch((thrown: unknown) => {
+    throw new Error(`the folder of actions ${directory} ${fileProblemOf(thrown)}`, { cause: thrown });
+  });
   const fromSource = entries.some((entry) => entry.isFile() && entry.name === "main.ts");
   const action = fromSource ? "action.ts" : "action.mjs";
   const found = new Map<string, ActionProgram>();

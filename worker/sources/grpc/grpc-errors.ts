@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { ownClockNote } from "../../../shared/certificate-clock.ts";
 import { oneLine } from "../../../shared/contract/result.ts";
 import { TimeoutReached } from "../../../shared/timeout.ts";
 import type { Acknowledgement, Poll } from "../../core/ports/source.ts";
@@ -44,7 +45,8 @@ function reasonOf(error: ConnectError): string {
   const cause = error.cause;
   const inner =
     cause instanceof AggregateError ? cause.errors.map((each) => String(each?.message ?? each)) : [];
-  return oneLine(plain(error.rawMessage) || inner.join("; ") || codeName(error.code));
+  const text = plain(error.rawMessage) || inner.join("; ") || codeName(error.code);
+  return oneLine(text + ownClockNote(error));
 }
 
 /** Removes source positions from OpenSSL's messages, and advice from Node's that this worker already follows. */

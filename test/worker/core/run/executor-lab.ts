@@ -65,6 +65,7 @@ export function briefRuntime({ untilCancelled = false, remove = async () => unde
 export interface LabTarget extends CredentialsTarget {
   readonly ok: true;
   readonly paused?: string | undefined;
+  isPaused?(): boolean;
 }
 
 interface LabMachines {
@@ -89,10 +90,10 @@ export function labMachines({
     locate(action) {
       const target = locate(action);
       if (!target.ok) return target;
-      const { connect, machine, lockKey, paused } = target;
+      const { connect, isPaused, machine, lockKey, paused } = target;
       return {
         ok: true,
-        ...defined({ machine, lockKey, paused }),
+        ...defined({ machine, lockKey, paused, isPaused }),
         connected: connect !== undefined,
         readAccess: (reading, cancel) => credentials.read(target, reading, cancel),
       };

@@ -3,6 +3,7 @@ import type { LogFields } from "../../../../shared/logger.ts";
 import { MemoryJournal } from "../../../../worker/core/action/action-journal.ts";
 import { type ActionEvent, noObserver } from "../../../../worker/core/action/observer.ts";
 import { MachineLocks } from "../../../../worker/core/queue/action-queue.ts";
+import { VirtualClock } from "../../../support/virtual-clock.ts";
 import { scriptedRequest } from "../../runtimes/launch-request.ts";
 import { briefRuntime, executorLab, type LabOptions, TARGET } from "./executor-lab.ts";
 
@@ -11,6 +12,7 @@ const REASON = "machine m1 is paused: fan replacement (inventory machines.yaml)"
 /** An executor whose machine is paused until a test says otherwise. */
 function lab(pausedMachines: "fail" | "wait", more: LabOptions = {}, runtime = briefRuntime()) {
   const machine = { isPaused: true };
+  const decided = { times: 0 };
   const events: ActionEvent[] = [];
   const lines: string[] = [];
   const launched: string[] = [];
@@ -28,7 +30,11 @@ function lab(pausedMachines: "fail" | "wait", more: LabOptions = {}, runtime = b
     new MemoryJournal(),
     { ...noObserver, action: (event) => void events.push(event) },
     {
-      locate: () => ({ ...TARGET, ...(machine.isPaused && { paused: REASON }) }),
+      locate() {
+        decided.times += 1;
+        if (!machine.isPaused) return TARGET;
+        return { ...TARGET, paused: REASON, isPaused: () => machine.isPaused };
+      },
       pausedMachines: () => pausedMachines,
       log: { debug: () => undefined, info: recorded, warn: recorded, error: recorded },
       ...more,
@@ -39,7 +45,7 @@ function lab(pausedMachines: "fail" | "wait", more: LabOptions = {}, runtime = b
     return given.executor.execute(action, given.signals);
   };
   const kinds = () => events.map(({ kind }) => kind);
-  return { ...given, machine, events, lines, launched, execute, kinds };
+  return { ...given, machine, decided, events, lines, launched, execute, kinds };
 }
 
 describe("an action for a paused machine", () => {
@@ -75,6 +81,38 @@ describe("an action for a paused machine", () => {
       `action waiting: machine is paused: ${REASON}`,
     ]);
     expect(launched).toHaveLength(1);
+  });
+
+  it("is not decided again and again while it waits, because thousands may wait", async () => {
+    const clock = new VirtualClock();
+    const { decided, execute, kinds, machine } = lab("wait", { clock });
+    void execute();
+    await clock.until(() => kinds().includes("progress"), 60_000);
+
+    await clock.until(() => clock.monotonicMs() >= 10_000, 60_000);
+    const times = decided.times;
+    machine.isPaused = false;
+    await clock.until(() => kinds().includes("ended"), 1_000);
+
+    expect(times).toBe(1);
+  });
+
+  it("frees its lane within a second if its Workflow was deleted while it waited, which the server does not answer", async () => {
+    const clock = new VirtualClock();
+    const { execute, kinds, launched, machine } = lab("wait", {
+      clock,
+      source: {
+        report: async (_, signal) => clock.sleep(60_000, signal).then(() => ({ kind: "acknowledged" })),
+      },
+    });
+    const outcome = execute();
+    await clock.until(() => kinds().includes("progress"), 60_000);
+    machine.isPaused = false;
+
+    await clock.until(() => kinds().includes("returned"), 1_000);
+
+    expect(await outcome).toBeUndefined();
+    expect(launched).toEqual([]);
   });
 
   it("fails after it has waited for its time", async () => {
