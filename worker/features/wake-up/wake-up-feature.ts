@@ -64,6 +64,7 @@ async function openWakeUp({
   return [
     // Only a poll starts a workflow by a rule.
     { kind: "server", deletions: workflows, ...(!config.agentAttributes && { waking: workflows }) },
+    { kind: "observer", observer: workflows.observer },
     { kind: "offers", offers: { hasWorkflow: (agentId) => workflows.hasOpen(agentId) } },
     {
       kind: "facts",

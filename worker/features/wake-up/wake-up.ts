@@ -1,12 +1,14 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { ActionId, WorkflowMember } from "../../core/action/action.ts";
+import type { Observer } from "../../core/action/observer.ts";
 import type { Wake, Waking } from "../../core/ports/source.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { KINDS, keyOf, nameOfKey } from "../../kubernetes/client/kinds.ts";
 import { WatchedObjects } from "../../kubernetes/client/watched-objects.ts";
 import { ObjectIndex } from "../../kubernetes/controller/object-index.ts";
 import { Deletions } from "./deletions.ts";
+import { ReportedEnds } from "./reported-ends.ts";
 import { type WatchedWorkflow, watchedWorkflow } from "./watched-workflow.ts";
 
 export interface WakeUpOptions {
@@ -34,6 +36,7 @@ export class WakeUp implements Waking {
   readonly #options: WakeUpOptions;
   readonly #workflows: WatchedObjects<WatchedWorkflow>;
   readonly #deletions = new Deletions();
+  readonly #reportedEnds: ReportedEnds;
   /** Workflows whose next task is for an agent ID, by that. */
   readonly #addressed = new ObjectIndex(({ agents }: WatchedWorkflow) => agents);
   /** Unfinished Workflows, by agent ID. */
@@ -49,13 +52,18 @@ export class WakeUp implements Waking {
   constructor(options: WakeUpOptions) {
     this.#options = options;
     const { cluster, namespace, clock, log, onPending } = options;
+    this.#reportedEnds = new ReportedEnds({
+      ...{ clock, log, stop: () => this.#stop },
+      isShown: (workflowId) => this.isWatching && this.#knows(workflowId),
+    });
     this.#workflows = new WatchedObjects<WatchedWorkflow>({
       cluster,
       kind: KINDS.workflow,
       selection: { namespace },
       clock,
       log,
-      project(object, name) {
+      project: (object, name) => {
+        this.#reportedEnds.see(object);
         const watched = watchedWorkflow(object);
         if (watched.isPending) onPending?.(object, keyOf(name));
         return watched;
@@ -69,6 +77,11 @@ export class WakeUp implements Waking {
         this.#deletions.take(change);
       },
     });
+  }
+
+  /** Follows the actions of the worker. */
+  get observer(): Observer {
+    return this.#reportedEnds.observer;
   }
 
   /** Runs until the signal aborts. Never rejects. */
