@@ -56,7 +56,7 @@ export default {
       severity: "error",
       from: { path: "^worker/features/([^/]+)/" },
       to: {
-        path: "^worker/(features/[^/]+|main|doctor|commands|explain|template)/",
+        path: "^worker/(features/[^/]+|main|doctor|commands)/",
         pathNot: "^worker/features/($1|shared)/",
       },
     },
@@ -65,7 +65,7 @@ export default {
       comment: "Above it are only the commands and what they diagnose.",
       severity: "error",
       from: { path: "^worker/main/" },
-      to: { path: "^worker/(doctor|commands|explain|template)/" },
+      to: { path: "^worker/(doctor|commands)/" },
     },
     {
       name: "simulators-are-for-the-lab",

@@ -43,7 +43,7 @@ export interface Redactor {
  * Makes a redactor that removes the secrets of `holder` from any text: unchanged, in any case, folded, wrapped over lines,
  * escaped for JSON, HTML, URLs and mail, in base64, hex and decimal bytes, and the rest of a secret that was cut. The text
  * comes from others: a third-party image, or a BMC that quotes its input. Redact before text is folded or cut. Linear in the
- * length of the text.
+ * length of the text. A secret that is a known word, such as `wrong`, is only removed where it stands as a value.
  */
 export function redactor(holder: {
   readonly username?: string | undefined;

@@ -15,7 +15,10 @@ export function driftRows(machines: readonly string[], width = outputWidth()) {
   const widths = [widest, STATE_WIDTH, Number.POSITIVE_INFINITY];
   const format = tableRows({ head, widths, width });
   return {
-    head: format.head.slice(0, 1).map((line) => `${line}\n`).join(""),
+    head: format.head
+      .slice(0, 1)
+      .map((line) => `${line}\n`)
+      .join(""),
     row(result: MachineDrift) {
       return `${format.row([result.machine, stateOf(result), printableLine(differencesText(result))])}\n`;
     },

@@ -77,6 +77,8 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
           : startRecordedMachine({ ...own, file, name: names[index] ?? file, speed })),
       );
       onStarted?.(machines.length, recordings?.length ?? count);
+      // Lets the progress be drawn.
+      await new Promise((resolve) => setImmediate(resolve));
     }
     await write(certificatesFile, certificates.text());
     const reached = WILDCARDS[host] ?? host;

@@ -5,11 +5,11 @@ import type { SecretAutomata } from "./secret-automata.ts";
 import { hasEscapes, packedText, visibleText } from "./visible-text.ts";
 
 const REDACTED = "[redacted]";
-const AUTOMATA = ["spaced", "packed", "base64", "hex", "decimal"] as const;
+const AUTOMATA = ["spaced", "words", "packed", "base64", "hex", "decimal"] as const;
 
 type States = Readonly<Record<(typeof AUTOMATA)[number], number>>;
 
-const AT_ROOT: States = { spaced: 0, packed: 0, base64: 0, hex: 0, decimal: 0 };
+const AT_ROOT: States = { spaced: 0, words: 0, packed: 0, base64: 0, hex: 0, decimal: 0 };
 
 /** A way to decode text, and a pattern for texts that it changes. */
 interface Reading {
@@ -94,7 +94,8 @@ export class SecretLineRedactor implements LineRedactor {
 
   #scanVisible(visible: DecodedText, states: States, wasCut: boolean, found: Intervals): States {
     const packed = packedText(visible);
-    const { spaced, packed: plain, base64, hex, decimal } = this.#automata;
+    const { spaced, words, packed: plain, base64, hex, decimal } = this.#automata;
+    if (!words.isEmpty) scanWords(words, visible, found);
     const from = (
       automaton: FormAutomaton,
       state: number,
@@ -113,6 +114,8 @@ export class SecretLineRedactor implements LineRedactor {
               () => false,
               () => undefined,
             ),
+      // A word is complete on its line.
+      words: 0,
       packed: from(plain, states.packed, packed),
       base64: base64.isEmpty ? 0 : from(base64, states.base64, packed, packed.codes.map(usualAlphabet), true),
       hex: hex.isEmpty ? 0 : from(hex, states.hex, hexText(packed)),
@@ -190,6 +193,33 @@ function scanWith(
   const telling = automaton.tellingEnd(after, wasCut);
   if (telling > 0) mark(codes.length - 1, telling);
   return after;
+}
+
+/** Finds the secrets that are known words, where they stand as a value. */
+function scanWords(words: FormAutomaton, { codes, starts, ends }: DecodedText, found: Intervals): void {
+  const mark = (last: number, length: number) => {
+    const first = last - length + 1;
+    if (first >= 0 && isValue(codes, first, last)) found.add(starts[first] ?? 0, ends[last] ?? 0);
+  };
+  words.scan(codes, 0, () => false, mark);
+}
+
+/** How many characters before a word tell whether it is a value. */
+const MOST_BEFORE = 64;
+const DELIMITED_BEFORE = /(?:^|["'`“‘=:(<>[{,;|&?@/\\]) ?$/;
+const DELIMITED_AFTER = /^ ?(?:$|[)<>\]},;|&@/\\]|["'`”’](?! ?:))/;
+const NAMED_BEFORE = /(?:(?:^| )--?[\w-]+|pass(?:w(?:or)?d|phrase)|pwd|secret|token) $/i;
+const CONTINUES = /^[\p{L}\p{N}_-]/u;
+
+/**
+ * Whether a word in a text is a value: it stands between quotes or delimiters, is the whole text, or follows a flag or a word
+ * such as `password`. Elsewhere it is prose, in which it tells nothing; a gap in a known sentence would tell the word.
+ */
+function isValue(codes: Uint16Array, first: number, last: number): boolean {
+  const before = String.fromCharCode(...codes.subarray(Math.max(0, first - MOST_BEFORE), first));
+  const after = String.fromCharCode(...codes.subarray(last + 1, last + 4));
+  const isNamed = NAMED_BEFORE.test(before) && !CONTINUES.test(after);
+  return isNamed || (DELIMITED_BEFORE.test(before) && DELIMITED_AFTER.test(after));
 }
 
 const ELLIPSIS = 0x2026;

@@ -1,3 +1,4 @@
+import { isKnownWord } from "../recording/allow-list.ts";
 import { plainText } from "./decoded-text.ts";
 import { type Form, FormAutomaton } from "./form-automaton.ts";
 import { packedText, visibleText } from "./visible-text.ts";
@@ -12,6 +13,8 @@ const TELLING_CODE = { tellingPart: 8, tellingEnd: 4 };
 export interface SecretAutomata {
   /** For text with its spaces. */
   readonly spaced: FormAutomaton;
+  /** For secrets that are known words: for text with its spaces, in which only values count. */
+  readonly words: FormAutomaton;
   /** For text without spaces. */
   readonly packed: FormAutomaton;
   /** For base64 without spaces, in the standard alphabet. */
@@ -30,17 +33,17 @@ export interface SecretAutomata {
  */
 export function secretAutomata(secrets: readonly string[], username?: string): SecretAutomata {
   const texts = secrets.map(readable).filter(({ spaced }) => spaced.length >= SHORTEST);
-  const isLong = ({ packed }: Readable) => packed.length >= SHORTEST_PACKED;
+  const [words, others] = partition(texts, ({ spaced }) => isKnownWord(spaced));
+  const [long, short] = partition(others, ({ packed }) => packed.length >= SHORTEST_PACKED);
   const encoded = texts.flatMap(({ text }) => [
     ...codeForms(text),
     ...(username === undefined ? [] : base64Forms(Buffer.from(`${username}:${text}`))),
   ]);
   return {
-    spaced: new FormAutomaton(
-      texts.filter((text) => !isLong(text)).map(({ spaced }) => plainForm(spaced, [])),
-    ),
+    spaced: new FormAutomaton(short.map(({ spaced }) => plainForm(spaced, []))),
+    words: new FormAutomaton(words.map(({ text }) => wholeForm(text))),
     packed: new FormAutomaton([
-      ...texts.filter(isLong).map(({ packed, spaced }) => plainForm(packed, wordEnds(spaced))),
+      ...long.map(({ packed, spaced }) => plainForm(packed, wordEnds(spaced))),
       ...(username === undefined ? [] : texts.map(({ text }) => wholeForm(`${username}:${text}`))),
     ]),
     base64: new FormAutomaton(encoded.filter(({ kind }) => kind === "base64")),
@@ -48,6 +51,10 @@ export function secretAutomata(secrets: readonly string[], username?: string): S
     decimal: new FormAutomaton(texts.map(({ text }) => decimalForm(Buffer.from(text)))),
     haveSpaces: texts.some(({ spaced, packed }) => spaced !== packed),
   };
+}
+
+function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): readonly [T[], T[]] {
+  return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
 }
 
 interface Readable {
@@ -80,7 +87,7 @@ function wordEnds(spaced: string): readonly number[] {
   return words.map((_, index) => words.slice(0, index + 1).join("").length);
 }
 
-/** Makes a form with the user's name, which reveals nothing by itself, so only the whole form counts. */
+/** Makes a form of which a part reveals nothing, such as one that begins with the user's name: only the whole form counts. */
 function wholeForm(text: string): Form {
   const { packed } = readable(text);
   return { text: packed, tellingPart: packed.length, tellingEnd: packed.length };

@@ -57,10 +57,18 @@ export function workflowServer(board: Board, listener: Listener, host: string): 
     get connections() {
       return listener.connections;
     },
-    submit({ name = `workflow-${board.all().length + 1}`, namespace = "default", template, file, values = {} }) {
+    submit({
+      name = `workflow-${board.all().length + 1}`,
+      namespace = "default",
+      template,
+      file,
+      values = {},
+    }) {
       const parsed = parseTemplate(template, values);
       if (!parsed.ok) {
-        const lines = parsed.problems.map(({ line, column, message }) => `${file ?? "template"}:${line}:${column}: ${message}`);
+        const lines = parsed.problems.map(
+          ({ line, column, message }) => `${file ?? "template"}:${line}:${column}: ${message}`,
+        );
         throw new Error(`invalid template of ${name}:\n${lines.join("\n")}`);
       }
       const workflow = createWorkflow(`${namespace}/${name}`, parsed.template);

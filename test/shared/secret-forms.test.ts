@@ -112,3 +112,33 @@ it("a secret that is spread over two texts is taken out of both", () => {
 it("forms of text that is no well-formed Unicode are made all the same", () => {
   expect(formsOf("\ud800x")).toContain("%EF%BF%BDx");
 });
+
+describe("a secret that is a known word", () => {
+  const redact = redactor({ username: "admin", password: new Secret("wrong"), kg: new Secret("password") });
+
+  it.each([
+    "wrong user name or password",
+    "the password is wrong",
+    "Wrongly formed",
+    "BMC_PASSWORD or BMC_PASSWORD_FILE is missing: the password",
+    '{"password":5}',
+  ])("is left in prose: %s", (text) => {
+    expect(redact(text)).toBe(text);
+  });
+
+  it.each([
+    ["wrong", "[redacted]"],
+    ["said 'wrong'", "said '[redacted]'"],
+    ['{"password":"wrong"}', '{"password":"[redacted]"}'],
+    [String.raw`{\"a\":\"wrong\"}`, String.raw`{\"a\":\"[redacted]\"}`],
+    ["<Pwd>WRONG</Pwd>", "<Pwd>[redacted]</Pwd>"],
+    ["https://admin:wrong@192.0.2.1/", "https://[redacted]@192.0.2.1/"],
+    ["user=admin&pass=wrong&x=1", "user=admin&pass=[redacted]&x=1"],
+    ["ipmitool -P wrong power", "ipmitool -P [redacted] power"],
+    ["no user with the password wrong.", "no user with the password [redacted]."],
+    ["Authorization: d3Jvbmc=", "Authorization: [redacted]"],
+    ["x YWRtaW46d3Jvbmc= y", "x [redacted] y"],
+  ])("is removed as a value: %s", (text, expected) => {
+    expect(redact(text)).toBe(expected);
+  });
+});

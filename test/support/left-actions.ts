@@ -4,7 +4,7 @@ import { signalGroup } from "../../shared/child-process/process-group.ts";
 import { LABEL_VARIABLE } from "../../worker/runtimes/process/process-spec.ts";
 import { processesWith } from "../../worker/runtimes/process/process-table.ts";
 
-/** A folder in PATH that does not exist. Actions inherit it from the workers of this process, and nothing else has it. */
+/** A folder in PATH that does not exist. Actions inherit it from the workers of this process. */
 const MARK = join(tmpdir(), `pbnj-worker-test-${process.pid}`);
 let isUsed = false;
 

@@ -1,4 +1,6 @@
 import { execa } from "execa";
+import { signalGroup } from "../../shared/child-process/process-group.ts";
+import { markedPath } from "./left-actions.ts";
 
 const TIMEOUT_MS = 120_000;
 
@@ -17,11 +19,14 @@ export async function runShell(
 ): Promise<{ output: string; exitCode: number | undefined }> {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const bash = execa("bash", ["--norc", "-euc", text], {
-    ...{ cwd, reject: false, all: true, timeout: TIMEOUT_MS, detached: true, extendEnv: false },
+    ...{ cwd, reject: false, all: true, detached: true, extendEnv: false },
     input,
-    // Node strips the types of sources only once.
-    env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
+    // With the cache, Node strips the types of sources only once.
+    env: { HOME, NODE_COMPILE_CACHE, ...env, PATH: markedPath(env["PATH"] ?? PATH) },
   });
+  // Bash alone would leave its programs, whose output is waited for.
+  const end = () => bash.pid && signalGroup(bash.pid, "SIGKILL");
+  const deadline = setTimeout(end, TIMEOUT_MS);
   let said = "";
   bash.all?.on("data", (chunk: Buffer) => {
     said += chunk.toString();
@@ -36,5 +41,8 @@ export async function runShell(
     });
   }
   const { all, exitCode } = await bash;
+  clearTimeout(deadline);
+  // What it left in the background.
+  end();
   return { output: all, exitCode };
 }

@@ -39,10 +39,7 @@ describe.each([
     [{ mode: "fast", items: "a" }, ["items must be a list, not text"]],
     [{ mode: "fast", items: [{ name: 7 }] }, ["items.0.name must be text: put it in quotes"]],
     [{ mode: "fast", items: [{ name: "a", count: 1 }] }, ["items.0.count must be at least 2"]],
-    [
-      { mode: "fast", items: [{ nmae: "a" }] },
-      ["items.0.nmae is not known, did you mean name?"],
-    ],
+    [{ mode: "fast", items: [{ nmae: "a" }] }, ["items.0.nmae is not known, did you mean name?"]],
     [{ items: [{ name: "a" }] }, ["mode is missing"]],
   ])("are in plain words for %j", (value, expected) => {
     expect(problems(value)).toEqual(expected);

@@ -356,7 +356,7 @@ describe("pbnj-worker policy test", () => {
     [["policy", "test", "--nonsense", "x"], "unknown flag --nonsense"],
     [
       ["policy", "test", "--workflow", "tink/w", "--kubeconfig", "/nonexistent/kube"],
-      "--workflow: /nonexistent/kube: ",
+      "--workflow: the kubeconfig /nonexistent/kube does not exist",
     ],
   ])("%j is a usage error", async (argv, expected) => {
     const { exitCode, stdout, stderr } = await run(argv);

@@ -35,21 +35,23 @@ const USER = "admin";
 
 /** The forms in which canaries may occur, derived independently of the worker's own code. */
 const TRACES: readonly (readonly [name: string, trace: string])[] = Object.entries(CANARIES).flatMap(
-  ([name, canary]) =>
-    [canary, `${USER}:${canary}`].flatMap((text) => {
-      const bytes = Buffer.from(text);
-      const traces = [
-        text,
-        JSON.stringify(text).slice(1, -1),
-        text.replaceAll("&", "&amp;").replaceAll('"', "&quot;"),
-        encodeURIComponent(text),
-        bytes.toString("base64").replace(/=+$/, ""),
-        bytes.toString("base64url"),
-        bytes.toString("hex"),
-        bytes.toString("hex").toUpperCase(),
-      ];
-      return traces.map((trace) => [name, trace] as const);
-    }),
+  ([name, canary]) => {
+    const bytes = Buffer.from(canary);
+    const traces = [
+      canary,
+      JSON.stringify(canary).slice(1, -1),
+      canary.replaceAll("&", "&amp;").replaceAll('"', "&quot;"),
+      encodeURIComponent(canary),
+      bytes.toString("hex"),
+      bytes.toString("hex").toUpperCase(),
+      // Only in base64 is a canary another text behind a user's name.
+      ...[canary, `${USER}:${canary}`].flatMap((text) => [
+        Buffer.from(text).toString("base64").replace(/=+$/, ""),
+        Buffer.from(text).toString("base64url"),
+      ]),
+    ];
+    return [...new Set(traces)].map((trace) => [name, trace] as const);
+  },
 );
 
 function tracesIn(text: string): readonly string[] {

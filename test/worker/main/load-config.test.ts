@@ -227,7 +227,10 @@ describe("the server's address", () => {
   it.each([
     ["http://tink:42113", "; remove http://"],
     ["'tink:42113'", "; the value is in quotes: remove them"],
-    ...["tink:0", "tink:65536", "tink:", ":42113", "2001:db8::1", "a b"].map((text): [string, string] => [text, ""]),
+    ...["tink:0", "tink:65536", "tink:", ":42113", "2001:db8::1", "a b"].map((text): [string, string] => [
+      text,
+      "",
+    ]),
   ])("%s is refused", (grpcServer, hint) => {
     expect(problems({ flags: { ...ENOUGH, grpcServer } })).toEqual([
       `--grpc-server: must be host:port, such as tinkerbell.example.org:42113 or [2001:db8::1]:42113${hint}`,

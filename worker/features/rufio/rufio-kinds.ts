@@ -47,7 +47,7 @@ export const JobObject = z.object({
 
 export const TaskObject = z.object({
   metadata: Metadata,
-  spec: z.looseObject({ task: z.unknown(), connection: z.unknown() }),
+  spec: z.looseObject({ task: z.unknown().optional(), connection: z.unknown().optional() }),
   status: Progress,
 });
 

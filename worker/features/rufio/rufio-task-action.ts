@@ -3,6 +3,7 @@ import { RUFIO_BOOT_DEVICES, RufioBootDevice } from "../../../shared/contract/vo
 import { LONGEST_TIMER_MS } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
 import { excessOf } from "../../../shared/input-limits.ts";
+import { shortened } from "../../../shared/printable.ts";
 import type { Action } from "../../core/action/action.ts";
 import { RUFIO_AGENT_ID } from "../shared/source-agent-ids.ts";
 
@@ -12,6 +13,9 @@ const TIMEOUT_MS = 600_000;
 const REACH_SHARE = 0.9;
 /** The longest duration that an action's input may have. */
 const LONGEST_REACH_MS = 7 * 24 * 3_600_000;
+/** How many unknown fields a message names, and how much of each. */
+const MOST_NAMES = 5;
+const LONGEST_NAME = 60;
 
 export interface TaskWork {
   readonly action: string;
@@ -123,10 +127,12 @@ export function unknownFields(
 ): string | undefined {
   const unknown = Object.keys(spec).filter((name) => !known.includes(name));
   if (unknown.length === 0) return undefined;
-  const hints = unknown.flatMap((name) => instead[name] ?? []);
-  return [`${unknown.map((name) => `spec.${name}`).join(", ")} is not known to this worker`, ...hints].join(
-    ": ",
-  );
+  const shown = unknown.slice(0, MOST_NAMES).map((name) => `spec.${shortened(name, LONGEST_NAME)}`);
+  const others = unknown.length > shown.length ? [`${unknown.length - shown.length} more`] : [];
+  const hints = unknown
+    .flatMap((name) => (Object.hasOwn(instead, name) ? (instead[name] ?? []) : []))
+    .slice(0, 1);
+  return [`${[...shown, ...others].join(", ")} is not known to this worker`, ...hints].join(": ");
 }
 
 function problemOf([issue]: readonly z.core.$ZodIssue[], whole: string): string {
@@ -143,7 +149,7 @@ function notOne(named: readonly string[], known: object, noun: string): string |
   if (named.length > 1) return `names ${named.join(" and ")}: ${article(noun)} does one thing`;
   const unknown = named.filter((name) => !Object.hasOwn(known, name));
   if (unknown.length === 0) return undefined;
-  const [instead] = unknown.flatMap((name) => INSTEAD[name] ?? []);
+  const [instead] = unknown.flatMap((name) => (Object.hasOwn(INSTEAD, name) ? (INSTEAD[name] ?? []) : []));
   return `${unknown.join(", ")} is not known to this worker${instead ? `: use the action ${instead} in a template` : ""}`;
 }
 

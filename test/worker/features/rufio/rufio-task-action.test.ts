@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { loadAction } from "../../../../actions/catalogue.ts";
 import { readInput } from "../../../../actions/harness/input/read-input.ts";
 import { parseImageReference } from "../../../../shared/contract/image-reference.ts";
-import { actionOf, readTask } from "../../../../worker/features/rufio/rufio-task-action.ts";
+import { actionOf, readTask, unknownFields } from "../../../../worker/features/rufio/rufio-task-action.ts";
 import { RUFIO_AGENT_ID } from "../../../../worker/features/shared/source-agent-ids.ts";
 
 const terms = {
@@ -115,6 +115,7 @@ describe("a Task", () => {
       "names powerAction and bootDevice: a Task does one thing",
     ],
     [{ nmi: true }, "nmi is not known to this worker"],
+    [{ constructor: true }, "constructor is not known to this worker"],
     [{ secureBoot: {} }, "secureBoot.enable: "],
     [{ secureBoot: { enable: true, mode: "User" } }, "secureBoot.mode is not known to this worker"],
     [
@@ -159,4 +160,14 @@ describe("a Task", () => {
 
     expect(read).toEqual({ ok: false, reason: expect.stringContaining(reason) });
   });
+});
+
+it("a spec with many unknown fields is refused in a short line", () => {
+  const fields = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`f${index}`, 1]));
+
+  expect(unknownFields({ ...fields, tasks: [] }, ["tasks"], { f3: "use another" })).toBe(
+    "spec.f0, spec.f1, spec.f2, spec.f3, spec.f4, 995 more is not known to this worker: use another",
+  );
+  expect(unknownFields({ ["x".repeat(10_000)]: 1, constructor: 1 }, [])?.length).toBeLessThan(200);
+  expect(unknownFields({ tasks: [] }, ["tasks"])).toBeUndefined();
 });

@@ -60,6 +60,27 @@ it.concurrent("fails a Task with an unknown field instead of ignoring it, and na
   expect(lab.machine().commands).toEqual([]);
 });
 
+it.concurrent("fails a Job with an unknown field, and creates no Task", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  await lab.replica();
+  lab.cluster.create(BMC_API, "Job", {
+    metadata: { name: "j1", namespace: "default" },
+    spec: {
+      ...{ machineRef: { name: "node-01", namespace: "default" }, tasks: [{ powerAction: "off" }] },
+      backoffLimit: 3,
+    },
+  });
+
+  await eventually(() => expect(isTrue(lab.job("j1"), "Failed")).toBe(true));
+
+  expect(lab.job("j1").conditions?.find(({ type }) => type === "Failed")?.["message"]).toContain(
+    "spec.backoffLimit is not known to this worker",
+  );
+  expect(lab.cluster.list(BMC_API, "Task")).toEqual([]);
+  expect(lab.machine().commands).toEqual([]);
+});
+
 it.concurrent("fails a Task with the action's message, without a completion time", async () => {
   await using lab = await rufioLab({ machines: { "node-01": { power: "off" } } });
   lab.addMachine();

@@ -102,8 +102,9 @@ describe("the overview", () => {
       const message = `${name}: connect ECONNREFUSED 192.0.2.${index}:443 after ${index}.5 s`;
       tell.whole(tell.action(name), name, { ...failed, message });
     }
-    for (const name of ["b-1", "b-2"]) {
-      tell.whole(tell.action(name), name, { ...failed, class: "auth", message: "HTTP 401" });
+    for (const [index, name] of ["b-1", "b-2"].entries()) {
+      const message = `HTTP 401 at 2026-11-21T03:0${index}:10Z; not offered again before 03:15`;
+      tell.whole(tell.action(name), name, { ...failed, class: "auth", message });
     }
 
     const page = await lab.text("/");

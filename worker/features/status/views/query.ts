@@ -63,9 +63,9 @@ export function actionMatches(query: Query, record: ActionRecord): boolean {
 }
 
 const VARIABLE =
-  /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\[[0-9a-f:.%]+\](?::\d+)?|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b\d+(?:\.\d+)? ?(?:ms|s|m|h)\b/gi;
+  /\b\d{4}-\d\d-\d\dT[\d:.]+Z?|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\[[0-9a-f:.%]+\](?::\d+)?|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b\d+(?:\.\d+)? ?(?:ms|s|m|h)\b/gi;
 
-/** Why an action failed, without what differs between machines: names, addresses, IDs and durations. */
+/** Why an action failed, without what differs between machines: names, addresses, IDs, times and durations. */
 export function generalReason({ machine = "", reason = "" }: ActionRecord): string {
   const name = new RegExp(`(?<![\\w.-])${machine.replace(/[^\w-]/g, "\\$&")}(?![\\w.-])`, "g");
   const general = machine === "" ? reason : reason.replace(name, "…");
