@@ -98,7 +98,7 @@ describe.runIf(available)("the inventory status of Hardware", () => {
           },
         },
       });
-      expect(found).not.toMatchObject({ status: { attributes: { outOfBand: { psus: [{ vendor: "Rufio" }] } } } });
+      expect(found).not.toHaveProperty("status.attributes.outOfBand.psus");
     }, IN_TIME);
   });
 });
