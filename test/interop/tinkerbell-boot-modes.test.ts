@@ -49,7 +49,9 @@ const MODES: Readonly<Record<string, Mode>> = {
 };
 
 describe.runIf(available)("the inventory status of Hardware", () => {
-  test("is what the Machine's BMC reports; what only Rufio had read stays", { timeout: 240_000 }, async () => {
+  test("is what the Machine's BMC reports; what only Rufio had read stays", {
+    timeout: 240_000,
+  }, async () => {
     const real = { kubeconfig: readFileSync(kubeconfig ?? "", "utf8"), hasJobController: false };
     await using lab = await clusterLab({ real });
     const { client, namespace } = lab;
