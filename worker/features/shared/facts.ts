@@ -53,7 +53,7 @@ export interface WorkerFacts {
    * because the server holds polls.
    */
   connected?: () => boolean;
-  /** Workflows that cannot succeed; absent if the worker does not watch Workflows. */
+  /** Workflows that cannot succeed, or whose reports changed nothing; absent if the worker does not watch Workflows. */
   workflowProblems?(): readonly WorkflowProblem[];
   /** Runs `Runtime.check`. */
   checkRuntime(signal: AbortSignal): Promise<string>;

@@ -3,6 +3,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { fieldsOf } from "../../core/action/action.ts";
 import type { ActionEvent, Observer } from "../../core/action/observer.ts";
+import type { WorkflowProblem } from "../../explain/workflow-review.ts";
 
 export interface ReportedEndsOptions {
   /** Whether the watch works and shows the Workflow now. */
@@ -30,6 +31,7 @@ const Workflow = z.object({
 /** The watch shows an acknowledged report within this time. */
 const SHOWN_WITHIN_MS = 10_000;
 const MOST_ACTIONS = 20_000;
+const MOST_PROBLEMS = 100;
 
 /**
  * Compares acknowledged reports with what the cluster shows. A server may acknowledge the report of a Workflow that has
@@ -44,6 +46,8 @@ export class ReportedEnds {
     this.#options = options;
   }
 
+  readonly #problems: WorkflowProblem[] = [];
+
   readonly observer: Observer = {
     action: (event) => {
       const { workflowId, actionId } = event.action;
@@ -53,6 +57,11 @@ export class ReportedEnds {
       else if (event.kind === "reported" && event.delivery !== "rejected") void this.#compare(event);
     },
   };
+
+  /** The latest reports that changed nothing, of Workflows that still exist. */
+  problems(): readonly WorkflowProblem[] {
+    return this.#problems.filter(({ workflow }) => this.#options.isShown(workflow));
+  }
 
   /** Takes the version of a Workflow that the watch shows. */
   see(object: unknown): void {
@@ -80,6 +89,9 @@ export class ReportedEnds {
       { ...fields, workflowState: states.workflow },
       "report acknowledged, but the server changed nothing",
     );
+    const reason = `reported ${status.state}, but the server shows ${states.action} (Workflow ${states.workflow})`;
+    this.#problems.push({ workflow: workflowId, task: action.taskId, action: action.name, reason });
+    if (this.#problems.length > MOST_PROBLEMS) this.#problems.shift();
   }
 
   #forget(workflowId: string, actionId: string): void {

@@ -61,6 +61,10 @@ async function openWakeUp({
     }
   };
   const agentIdsInOtherCase = () => inOtherCase(workflows.named(), polledAgentIds(config, inventory));
+  const workflowProblems = () => [
+    ...review.problems((workflowId) => workflows.isOpen(workflowId)),
+    ...workflows.unchanged(),
+  ];
   return [
     // Only a poll starts a workflow by a rule.
     { kind: "server", deletions: workflows, ...(!config.agentAttributes && { waking: workflows }) },
@@ -68,7 +72,7 @@ async function openWakeUp({
     { kind: "offers", offers: { hasWorkflow: (agentId) => workflows.hasOpen(agentId) } },
     {
       kind: "facts",
-      worker: { workflowProblems: () => review.problems((workflowId) => workflows.isOpen(workflowId)) },
+      worker: { workflowProblems },
       cluster: () => ({ agentIdsInOtherCase }),
     },
     { kind: "task", ready, run: (stop) => workflows.run(stop) },

@@ -3,6 +3,7 @@ import type { Logger } from "../../../shared/logger.ts";
 import type { ActionId, WorkflowMember } from "../../core/action/action.ts";
 import type { Observer } from "../../core/action/observer.ts";
 import type { Wake, Waking } from "../../core/ports/source.ts";
+import type { WorkflowProblem } from "../../explain/workflow-review.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { KINDS, keyOf, nameOfKey } from "../../kubernetes/client/kinds.ts";
 import { WatchedObjects } from "../../kubernetes/client/watched-objects.ts";
@@ -82,6 +83,11 @@ export class WakeUp implements Waking {
   /** Follows the actions of the worker. */
   get observer(): Observer {
     return this.#reportedEnds.observer;
+  }
+
+  /** Reports that the server acknowledged without a change. */
+  unchanged(): readonly WorkflowProblem[] {
+    return this.#reportedEnds.problems();
   }
 
   /** Runs until the signal aborts. Never rejects. */

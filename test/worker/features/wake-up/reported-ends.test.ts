@@ -44,6 +44,10 @@ it.each([
   await clock.until(() => delivery !== "acknowledged" || clock.monotonicMs() >= 10_000, 60_000);
   await new Promise((resolve) => setImmediate(resolve));
 
+  const reasons = ends.problems().map(({ reason }) => reason);
+  expect(reasons).toEqual(
+    expected.map((kept) => `reported success, but the server shows ${kept} (Workflow ${workflow})`),
+  );
   expect(warned).toEqual(
     expected.map((kept) =>
       expect.objectContaining({ state: "success", shown: kept, workflowState: workflow }),

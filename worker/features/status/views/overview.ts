@@ -114,7 +114,7 @@ export function overview(query: Query, sources: Sources): View {
       ),
       some(
         "workflows-wrong",
-        "Workflows with mistakes",
+        "Workflows with problems",
         workflowProblemKind,
         facts.workflowProblems?.() ?? [],
         MOST_AGENTS,
@@ -148,7 +148,7 @@ const agentCaseKind: Kind<AgentIdCase> = {
   ],
 };
 
-/** Mistakes that are known before the first command of a Workflow. */
+/** Mistakes that are known before the first command of a Workflow, and reports that the server did not take over. */
 const workflowProblemKind: Kind<WorkflowProblem> = {
   id: ({ workflow, task, action }) => rowId(`${workflow}/${task}/${action}`),
   columns: [
