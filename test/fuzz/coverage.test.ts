@@ -16,6 +16,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   actionMatches: "calls matches, which is a target",
   ReadThrottle: "counts bytes",
   FirstReading: "keeps one value",
+  readInventoryChoices: "reads its file with parseInventory, which is a target",
   JoinedLineRedactor: "what redactor, which is a target, calls for each line of several texts",
   parseStatement: "what substitute, which is a target, reads between braces",
   readTree: "what substitute, which is a target, reads first",

@@ -129,7 +129,7 @@ describe("the process runtime", () => {
     const { outcome } = await runtime.run(scriptedRequest([]).request, never);
 
     expect(outcome).toMatchObject({ ok: false, class: "internal" });
-    expect(outcome.message).toContain("ENOENT");
+    expect(outcome.message).toMatch(/the folder of actions .* does not exist$/);
     await runtime.close();
   });
 });
