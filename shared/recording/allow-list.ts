@@ -5,7 +5,8 @@ import { KNOWN_WORDS, MEASURES } from "./known-words.ts";
  * anything. Everything else is replaced. A machine's texts may be an attacker's, so each pattern takes linear time.
  */
 
-const words = new Set(KNOWN_WORDS.split(/\s+/));
+/** Built on first use: few processes ask for it. */
+let words: ReadonlySet<string> | undefined;
 const measures = new Set(MEASURES.split(/\s+/));
 
 /** Complete values that identify no machine in any field. */
@@ -31,6 +32,7 @@ export function isPublicHost(host: string): boolean {
 }
 
 export function isKnownWord(text: string): boolean {
+  words ??= new Set(KNOWN_WORDS.split(/\s+/));
   return words.has(text.toLowerCase());
 }
 

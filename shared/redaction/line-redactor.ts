@@ -208,12 +208,15 @@ function scanWords(words: FormAutomaton, { codes, starts, ends }: DecodedText, f
 const MOST_BEFORE = 64;
 const DELIMITED_BEFORE = /(?:^|["'`“‘=:(<>[{,;|&?@/\\]) ?$/;
 const DELIMITED_AFTER = /^ ?(?:$|[)<>\]},;|&@/\\]|["'`”’](?! ?:))/;
-const NAMED_BEFORE = /(?:(?:^| )--?[\w-]+|pass(?:w(?:or)?d|phrase)|pwd|secret|token) $/i;
+/** A flag, an assignment without a space, or the name of a secret, also with a number as in `user set password 2`. */
+const NAMED_BEFORE =
+  /(?:(?:^| )--?[\w-]+ |(?:^| )-\w|[^ ][=:]|(?:pass(?:w(?:or)?d|phrase)?|pwd|secret|token)(?: ?[=:])? (?:\d+ )?)$/i;
 const CONTINUES = /^[\p{L}\p{N}_-]/u;
 
 /**
- * Whether a word in a text is a value: it stands between quotes or delimiters, is the whole text, or follows a flag or a word
- * such as `password`. Elsewhere it is prose, in which it tells nothing; a gap in a known sentence would tell the word.
+ * Whether a word in a text is a value: it stands between quotes or delimiters, is the whole text, or follows a flag, an
+ * assignment or a name such as `password`. Elsewhere it is prose, in which it tells nothing; a gap in a known sentence would
+ * tell the word.
  */
 function isValue(codes: Uint16Array, first: number, last: number): boolean {
   const before = String.fromCharCode(...codes.subarray(Math.max(0, first - MOST_BEFORE), first));

@@ -7,6 +7,8 @@ import { packedText, visibleText } from "./visible-text.ts";
 const SHORTEST = 4;
 /** The length of the shortest text that is searched for without spaces. Shorter text may occur across two words by chance. */
 const SHORTEST_PACKED = 8;
+/** Generated passwords have more than letters, and are not looked up. */
+const ONLY_LETTERS = /^[a-z]+$/i;
 const TELLING_CODE = { tellingPart: 8, tellingEnd: 4 };
 
 /** Finds the secrets of one holder with one automaton per form of text. */
@@ -33,7 +35,7 @@ export interface SecretAutomata {
  */
 export function secretAutomata(secrets: readonly string[], username?: string): SecretAutomata {
   const texts = secrets.map(readable).filter(({ spaced }) => spaced.length >= SHORTEST);
-  const [words, others] = partition(texts, ({ spaced }) => isKnownWord(spaced));
+  const [words, others] = partition(texts, ({ spaced }) => ONLY_LETTERS.test(spaced) && isKnownWord(spaced));
   const [long, short] = partition(others, ({ packed }) => packed.length >= SHORTEST_PACKED);
   const encoded = texts.flatMap(({ text }) => [
     ...codeForms(text),

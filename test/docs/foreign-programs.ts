@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { helm } from "../deploy/chart/helm.ts";
 import { findProgram } from "../interop/programs.ts";
 import type { ShellCommand } from "./shell-words.ts";
 
@@ -42,12 +43,14 @@ export function parserOf([program = "", plugin = ""]: ShellCommand): string | un
 
 /** What the installed program says against the flags of a command; undefined if it takes them. */
 export async function foreignProblem([program = "", ...words]: ShellCommand): Promise<string | undefined> {
-  return failureOf(program, PARSERS[program]?.(words) ?? words);
+  const path = program === "helm" && helm !== undefined ? helm : program;
+  return failureOf(path, PARSERS[program]?.(words) ?? words);
 }
 
 /** Whether a parser is installed. */
 export async function hasParser(parser: string): Promise<boolean> {
   const [program = "", plugin] = parser.split(" ");
+  if (program === "helm") return helm !== undefined;
   if (findProgram(program) === undefined) return false;
   return plugin === undefined || (await failureOf(program, [plugin, "version"])) === undefined;
 }

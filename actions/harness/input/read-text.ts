@@ -9,6 +9,8 @@ import type { InputField } from "./input.ts";
 const LIMIT_BYTES = 1_048_576;
 /** A time limit, because a forgotten terminal must not block the action; a worker writes the connection at once. */
 const LIMIT_MS = 10_000;
+/** The time limit for a person who types. */
+export const TYPING_MS = 60_000;
 
 export interface TextSources {
   /** Opens stdin. Called only if it is read. */

@@ -14,6 +14,7 @@ import { commonInput } from "../input/common-input.ts";
 import { connectionFile } from "../input/connection-input.ts";
 import type { InputFields } from "../input/input.ts";
 import { readInput } from "../input/read-input.ts";
+import { TYPING_MS } from "../input/read-text.ts";
 import type { ActionLogger } from "../result/logger.ts";
 import { failedResult, type ResultTargets, sentenceOf, writeResult } from "../result/write-result.ts";
 import { type Output, writeText } from "../result/write-text.ts";
@@ -93,7 +94,11 @@ export async function runProgram<Fields extends InputFields>(
   });
 
   const assumed = { env, flags: { ...flags?.meant, ...given.flags } };
-  const read = await readInput(action, { ...assumed, stdin, signal });
+  const isTyped = host.ask !== undefined;
+  const read = await readInput(action, {
+    ...{ ...assumed, stdin, signal },
+    ...(isTyped && { limitMs: TYPING_MS }),
+  });
   if (signal.aborted) return fail(BmcError.from(signal.reason), true);
   // The connection that is missing is in the inventory.
   const others = read.ok || flags?.forInventory ? [] : read.problems;

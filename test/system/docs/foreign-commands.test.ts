@@ -37,16 +37,18 @@ describe("a manual's command of another program", () => {
     });
   }
 
-  it.each([
+  it.for([
     "kubectl get pods --lable x",
     "docker run --rm --netwrok host image",
     "systemctl kill --kil-whom=main pbnj-worker",
     "curl --cacrt ca.crt https://worker.example.org",
     "ssh -N -9 host",
     "tar --extarct",
-  ])("would be found out when it were %s", async (text) => {
+  ])("would be found out if it were %s", async (text, { skip }) => {
     const [command = []] = shellCommands(text);
+    const parser = parserOf(command) ?? "";
+    if (!(await hasParser(parser))) skip(`${parser} is not installed`);
 
-    expect(await foreignProblem(command)).toMatch(/unknown|unrecognized|ENOENT/);
+    expect(await foreignProblem(command)).toMatch(/unknown|unrecognized/);
   });
 });
